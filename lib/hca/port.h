@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "base/error.h"
+
+namespace chime::hca {
+
+using MacAddress = std::array<std::uint8_t, 6>;
+
+struct LinkState {
+  bool up = false;
+  bool full_duplex = true;
+  bool autoneg = true;
+  std::uint32_t speed_mbps = 0;  ///< 0: unknown
+};
+
+/// Of the port since it was opened. Bytes are without FCS.
+struct PortCounters {
+  std::uint64_t rx_unicast_packets, rx_unicast_bytes;
+  std::uint64_t rx_multicast_packets, rx_multicast_bytes;
+  std::uint64_t rx_broadcast_packets, rx_broadcast_bytes;
+  std::uint64_t tx_unicast_packets, tx_unicast_bytes;
+  std::uint64_t tx_multicast_packets, tx_multicast_bytes;
+  std::uint64_t tx_broadcast_packets, tx_broadcast_bytes;
+  std::uint64_t rx_error_packets, tx_error_packets;
+  std::uint64_t rx_wire_packets, rx_wire_bytes, tx_wire_packets, tx_wire_bytes;  ///< physical port (PPCNT)
+  std::uint64_t rx_steer_missed;               ///< arrived, and no rule took it
+  std::uint64_t rx_too_long;                   ///< longer than the port's MTU
+  std::uint64_t wire_drops_tx, wire_drops_rx;  ///< what the embedded HCA's wire could not carry; 0 on a card
+};
+
+/// The port as the host sees it: on a card the kernel's netdev, restored at close; on the software HCA its
+/// registers and vport context. Thread-safe.
+class Port {
+ public:
+  virtual ~Port() = default;
+
+  virtual Result<LinkState> link() noexcept = 0;
+  virtual Result<> set_link(bool up) noexcept = 0;
+
+  /// MTU: bytes of the packet after the Ethernet header (and after VLAN tags).
+  virtual Result<std::uint32_t> mtu() noexcept = 0;
+  virtual Result<std::uint32_t> max_mtu() noexcept = 0;
+  virtual Result<> set_mtu(std::uint32_t mtu) noexcept = 0;
+
+  virtual Result<MacAddress> mac() noexcept = 0;
+  virtual Result<> set_mac(const MacAddress& mac) noexcept = 0;
+  /// Replaces the lists of further addresses that the port lets in.
+  virtual Result<> set_unicast_list(std::span<const MacAddress> list) noexcept = 0;
+  virtual Result<> set_multicast_list(std::span<const MacAddress> list) noexcept = 0;
+  virtual Result<> set_promiscuous(bool on) noexcept = 0;
+  virtual Result<> set_all_multicast(bool on) noexcept = 0;
+
+  virtual Result<PortCounters> counters() noexcept = 0;
+  virtual Result<> firmware_version(std::span<char> text) noexcept = 0;
+
+  /// A descriptor that polls readable when link(), mtu() or max_mtu() may answer otherwise than before.
+  virtual int change_fd() const noexcept = 0;
+  /// Makes change_fd() unreadable again.
+  virtual void acknowledge_change() noexcept = 0;
+};
+
+}  // namespace chime::hca
