@@ -30,8 +30,8 @@ consteval bool plain_pmd_text(const char (&text)[size]) {
  */
 #define CHIME_PMD_INFO(nm, params)                                                                       \
   static_assert(chime::net::plain_pmd_text(params), "pmd info: only printable ASCII without \" and \\"); \
-  extern "C" __attribute__((visibility("default"), used)) const char nm##_pmd_info[];                    \
-  const char nm##_pmd_info[] =                                                                           \
+  extern "C" __attribute__((visibility("default"))) const char nm##_pmd_info[];                          \
+  __attribute__((used)) const char nm##_pmd_info[] =                                                     \
       "PMD_INFO_STRING= {\"name\": \"" #nm "\", \"params\": \"" params "\", \"pci_ids\": []}"
 
 #endif
