@@ -64,6 +64,8 @@ def asserts(abi):
 
 
 def program(abi):
+    yield "#include <dlfcn.h>"
+    yield "#include <link.h>"
     yield "#include <cstdio>"
     yield "#include <cstring>"
     yield "namespace {"
@@ -86,11 +88,23 @@ def program(abi):
             yield f"  {{ static struct {name} object; object.{field['name']} = 1;"
             yield f"    one_bit(object, {field['bit']}, \"{name}::{field['name']}\"); }}"
     functions = [f for f, s in abi["functions"].items() if "(" in s]
-    yield "  // Taking the address makes the linker look for each."
-    yield "  const void* const symbols[] = {"
+    yield "  // Makes the linker look for each; volatile, or the compiler knows the answer without it."
+    yield "  const void* volatile symbols[] = {"
     yield from (f"    reinterpret_cast<const void*>(&{f})," for f in abi["functions"])
     yield "  };"
-    yield "  for (const void* symbol : symbols) failures += symbol == nullptr;"
+    yield "  for (const void* volatile& symbol : symbols) failures += symbol == nullptr;"
+    # The library's own symbol tells how large it believes a port to be.
+    yield '  void* library = dlopen("librte_ethdev.so.23", RTLD_LAZY | RTLD_NOLOAD);'
+    yield '  void* ports = library ? dlsym(library, "rte_eth_devices") : nullptr;'
+    yield "  Dl_info info;"
+    yield "  void* entry = nullptr;"
+    yield "  const bool found = ports && dladdr1(ports, &info, &entry, RTLD_DL_SYMENT) && entry;"
+    yield "  const auto size = found ? static_cast<const ElfW(Sym)*>(entry)->st_size : 0;"
+    yield "  if (size != sizeof rte_eth_devices) {"
+    yield '    std::printf("rte_eth_devices: %zu bytes here, %zu in the library\\n", sizeof rte_eth_devices,'
+    yield "                static_cast<std::size_t>(size));"
+    yield "    ++failures;"
+    yield "  }"
     yield f'  std::printf("{checked} bit fields, {len(functions)} functions, %d failures\\n", failures);'
     yield "  return failures != 0;"
     yield "}"
