@@ -14,7 +14,7 @@ _CONTROL = re.compile(r"\x1b\[[0-9;]*[A-Za-z]|\r")
 def eal_arguments(devices: list[str], memory: int = 512, prefix: str | None = None, lcores: str = "0,1") -> list[str]:
     """EAL arguments that need no hugepages and no cards."""
     arguments = ["-l", lcores, "--no-pci", "--no-huge", "-m", str(memory), "-d", "librte_net_chime.so"]
-    arguments += ["--file-prefix", prefix] if prefix else ["--in-memory"]
+    arguments += ["--file-prefix", prefix] if prefix else ["--no-shconf"]
     for device in devices:
         arguments += ["--vdev", device]
     return arguments
