@@ -91,23 +91,26 @@ def check_paths(model, s, inputs):
             else:
                 f.chooser, _ = find(model, where, s, f.by)
             f.chooser.shift = f.shift
-        elif nested is not None and nested.union and nested.chooser is None and not s.union:
+        elif nested is not None and nested.union and nested.chooser is None and len(nested.fields) > 1:
             fail(where, f"union {f.type} needs 'by'")
 
 
 def check_cases(model, s):
+    """'when' of each member becomes a list of values; None is the member for all other values."""
     seen = set()
     for f in s.fields:
-        value = s.cases[f.name]
         where = f"{s.file}: {s.name}.{f.name}"
-        if isinstance(value, str):
-            value = model.enums[s.enum].value_of(value) if s.enum in model.enums else None
-            if value is None:
-                fail(where, f"'{s.cases[f.name]}' is no value of '{s.enum}'")
-            s.cases[f.name] = value
-        if value in seen:
-            fail(where, "'when' stands twice")
-        seen.add(value)
+        values = s.cases[f.name]
+        values = values if isinstance(values, list) else [values]
+        for i, value in enumerate(values):
+            if isinstance(value, str):
+                values[i] = model.enums[s.enum].value_of(value) if s.enum in model.enums else None
+                if values[i] is None:
+                    fail(where, f"'{value}' is no value of '{s.enum}'")
+            if values[i] in seen:
+                fail(where, "'when' stands twice")
+            seen.add(values[i])
+        s.cases[f.name] = values
     if s.enum is not None and s.enum not in model.enums:
         fail(f"{s.file}: {s.name}", f"unknown enum '{s.enum}'")
 
@@ -154,7 +157,6 @@ def check(model):
         check_types(model, s)
     for s in model.structs.values():
         check_places(model, s)
-    for s in model.structs.values():
         if s.union:
             check_cases(model, s)
         check_paths(model, s, inputs)

@@ -7,7 +7,7 @@ import tomllib
 
 from .model import Command, Enum, Enumerator, Field, LayoutError, Model, Register, Struct
 
-NAME = re.compile(r"[a-z_][a-z0-9_]*\Z")
+NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 FIELD_KEYS = {"name", "at", "bits", "type", "count", "stride", "after", "enum", "flags", "access", "meaning",
               "split", "zero", "whole", "by", "shift", "when", "kernel", "source"}
 ACCESS = {"ro", "rw", "wo", "w1c", "index", "op", "other"}
@@ -30,7 +30,7 @@ def check_keys(where, table, allowed, required=()):
 
 def check_name(where, name):
     if not isinstance(name, str) or not NAME.match(name):
-        fail(where, f"'{name}' is not a name (lower case letters, digits, underscores)")
+        fail(where, f"'{name}' is not a name (letters, digits, underscores)")
 
 
 def number(where, key, value, low=0):

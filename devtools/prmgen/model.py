@@ -87,7 +87,7 @@ class Struct:
     tail: bool = False  # a union whose members have sizes of their own
     enum: Optional[str] = None  # what the values of a union's chooser mean
     chooser: Optional[Place] = None  # of a union that chooses by bits of its own
-    cases: dict = field(default_factory=dict)  # member name -> value (None: when no other is chosen)
+    cases: dict = field(default_factory=dict)  # member name -> values (None: when no other is chosen)
     kernel: Optional[str] = None
     source: Optional[str] = None
 
