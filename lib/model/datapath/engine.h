@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+
+#include "base/array.h"
+#include "base/error.h"
+#include "model/hca.h"
+#include "model/object/queue.h"
+#include "model/object/steering.h"
+#include "model/wire.h"
+#include "prm/eqe.h"
+
+/// @file
+/// The seam between the card's two halves: what doorbells and commands ask of the datapath.
+
+namespace chime::model {
+
+/// Data words of an event, in host order.
+using EventData = std::array<std::uint32_t, 7>;
+
+/// Executes work requests, steers and receives packets, writes CQEs and EQEs.
+class Engine final : public WirePort {
+ public:
+  static Result<Owned<Engine>> create(Hca::Card& card) noexcept;
+  ~Engine() override;
+
+  // Doorbells; `uar` was looked up.
+  void ring_send(Uar& uar, std::uint64_t value) noexcept;
+  void ring_cq(Uar& uar, std::uint64_t value) noexcept;
+  void ring_eq(Uar& uar, std::uint32_t word, bool arm) noexcept;
+  void replay_records(Uar& uar) noexcept;
+
+  /// One step: the wire's frames and rung queues. @return units of work done
+  unsigned run() noexcept;
+
+  // The wire.
+  void deliver(std::span<const Frame> frames) noexcept override;
+  void wire_changed() noexcept override;
+
+  // Commands, after they took effect.
+  /// The state was `from`; a queue that went to error is flushed, one that went to reset forgets its indices.
+  void state_changed(Sq& sq, QueueState from) noexcept;
+  void state_changed(Rq& rq, QueueState from) noexcept;
+  /// PAOS or the vport's admin state changed.
+  void port_changed() noexcept;
+  /// A CQ was made or modified: it may have an event to raise (moderation).
+  void cq_changed(Cq& cq) noexcept;
+  /// A table's groups, entries, miss or a root changed. `table` stays until forget().
+  void steering_changed(FlowTable& table) noexcept;
+
+  // Commands, before the object goes. Nothing may remember it afterwards.
+  void forget(Sq& sq) noexcept;
+  void forget(Rq& rq) noexcept;
+  void forget(Cq& cq) noexcept;
+  void forget(Eq& eq) noexcept;
+  void forget(FlowTable& table) noexcept;
+
+  /// Raises an event on every EQ that listens to its type.
+  void raise(prm::event_type type, std::uint8_t sub_type, const EventData& data) noexcept;
+
+ private:
+  struct State;
+  explicit Engine(Owned<State> state) noexcept;
+  Owned<State> state_;
+};
+
+}  // namespace chime::model

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "model/object/object.h"
+
+#include "model/object/access.h"
+#include "model/object/queue.h"
+#include "model/object/steering.h"
+
+namespace chime::model {
+
+const char* name(Kind kind) noexcept {
+  switch (kind) {
+    case Kind::user_context:
+      return "user context";
+    case Kind::uar:
+      return "UAR";
+    case Kind::umem:
+      return "umem";
+    case Kind::pd:
+      return "PD";
+    case Kind::transport_domain:
+      return "transport domain";
+    case Kind::mkey:
+      return "mkey";
+    case Kind::eq:
+      return "EQ";
+    case Kind::cq:
+      return "CQ";
+    case Kind::tis:
+      return "TIS";
+    case Kind::sq:
+      return "SQ";
+    case Kind::rq:
+      return "RQ";
+    case Kind::rqt:
+      return "RQT";
+    case Kind::tir:
+      return "TIR";
+    case Kind::flow_table:
+      return "flow table";
+    case Kind::flow_group:
+      return "flow group";
+    case Kind::flow_entry:
+      return "flow entry";
+    case Kind::flow_counter:
+      return "flow counter";
+    case Kind::q_counter:
+      return "Q counter";
+  }
+  return "?";
+}
+
+const char* name(AccessError error) noexcept {
+  switch (error) {
+    case AccessError::none:
+      return "none";
+    case AccessError::key:
+      return "there is no such key";
+    case AccessError::pd:
+      return "the key belongs to another PD";
+    case AccessError::rights:
+      return "the key does not grant this access";
+    case AccessError::bounds:
+      return "the range is not within the key's";
+    case AccessError::memory:
+      return "the memory is not there";
+    case AccessError::free:
+      return "the key is in free state";
+  }
+  return "?";
+}
+
+const char* name(QueueState state) noexcept {
+  switch (state) {
+    case QueueState::reset:
+      return "RST";
+    case QueueState::ready:
+      return "RDY";
+    case QueueState::error:
+      return "ERR";
+  }
+  return "?";
+}
+
+const char* name(TableType type) noexcept {
+  switch (type) {
+    case TableType::nic_receive:
+      return "NIC_RX";
+    case TableType::nic_transmit:
+      return "NIC_TX";
+  }
+  return "?";
+}
+
+}  // namespace chime::model
