@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <type_traits>
+
+#include "base/array.h"
+#include "base/error.h"
+#include "model/clock.h"
+#include "model/wire.h"
+#include "wire/faults.h"
+#include "wire/statistics.h"
+
+/// @file
+/// Makes the wires of a process's model ports: looped back, cabled to another model port, or bound to any
+/// ethdev.
+
+namespace chime::wire {
+
+/// Runs control work on a wire between two steps of the HCA that it is plugged into: model::Loop::call, seen
+/// from here. Wires with the same executor are stepped by the same thread.
+class Executor {
+ public:
+  virtual ~Executor() = default;
+  /// Runs `function(argument)` and returns when it is done. Callable from any thread, also the stepping one.
+  virtual void call(void (*function)(void*), void* argument) noexcept = 0;
+
+  /// call() for any callable.
+  template <class F>
+  void run(F&& f) noexcept {
+    call([](void* p) { (*static_cast<std::remove_reference_t<F>*>(p))(); }, &f);
+  }
+};
+
+struct WireSpec {
+  const char* port_name = "";  ///< whose wire it is: the name of the model's port ("net_chime0")
+  const char* wire = "loop";   ///< "loop", "cable:NAME", or the name of an ethdev
+  FaultSpec faults = {};
+};
+
+/// A wire as the factory makes it. The functions of model::Wire are called by the thread that steps the HCA;
+/// those declared here from any. To be destroyed when nobody steps the HCA any more.
+class Port : public model::Wire {
+ public:
+  /// To be called when the port is started: takes the ethdev into use if that has not happened yet.
+  /// @return ENODEV: there is no such ethdev; EBUSY: it has another owner; ELOOP: it leads back here; the
+  /// text lists the ports there are. A loop or cable is always ready.
+  virtual Result<> ready() noexcept = 0;
+  virtual WireStatistics statistics() const noexcept = 0;
+  virtual Result<> set_faults(const FaultSpec& faults) noexcept = 0;
+};
+
+/// One a process, which must outlive its wires. Thread-safe.
+class Factory {
+ public:
+  static Result<Owned<Factory>> create() noexcept;
+  ~Factory();
+  Factory(const Factory&) = delete;
+  Factory& operator=(const Factory&) = delete;
+
+  /// An ethdev that exists is claimed now; for one that does not exist yet (EAL probes in the order of its
+  /// command line) the name is remembered, and it is claimed when it appears. Neither is configured before
+  /// Port::ready().
+  /// @param spec     strings are copied
+  /// @param executor of the HCA that the wire will be plugged into
+  /// @param clock    times delays and looks at the link; executor and clock outlive the wire
+  /// @return EINVAL: not a wire; EEXIST: the port has a wire already; EBUSY: a third end of a cable, an
+  /// ethdev with another owner, or one that another port claimed; ELOOP: the port itself or a cycle of ports;
+  /// ENOTSUP: cable between HCAs that different threads step
+  Result<Owned<Port>> make(const WireSpec& spec, Executor& executor, model::Clock& clock) noexcept;
+
+  /// Of the living wire of the port named; ENODEV when there is none.
+  Result<WireStatistics> statistics(const char* port_name) const noexcept;
+  /// Replaces what is wrong with it, restarting the generator from its seed. Takes effect before it returns.
+  Result<> set_faults(const char* port_name, const FaultSpec& faults) noexcept;
+
+  struct State;
+
+ private:
+  explicit Factory(Owned<State> state) noexcept;
+  Owned<State> state_;
+};
+
+}  // namespace chime::wire
