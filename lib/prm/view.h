@@ -115,9 +115,8 @@ namespace detail {
 
 template <class Owner, unsigned Offset, class Nested, class Byte>
 constexpr std::span<Byte> nested(std::span<Byte> bytes) noexcept {
-  static_assert(Offset + Nested::size <= Owner::size);
-  // What ends where its owner ends shares the owner's tail.
-  if constexpr (Offset + Nested::size == Owner::size) return bytes.subspan(Offset);
+  // What ends where its owner ends shares the owner's tail; what ends later is the tail.
+  if constexpr (Offset + Nested::size >= Owner::size) return bytes.subspan(Offset);
   return bytes.subspan(Offset, Nested::size);
 }
 
