@@ -39,6 +39,7 @@ class Aperture {
  private:
   std::uint32_t uar_;
   std::uint32_t position_ = 0;
+  bool lapped_ = false;  ///< the writer's position is not known
   UarCells* cells_;
 };
 
