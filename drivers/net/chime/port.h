@@ -5,11 +5,21 @@
 
 #include <array>
 #include <cstdint>
+#include <mutex>
 
 #include "base/array.h"
 #include "base/error.h"
-#include "hca/device.h"
-#include "hca/memory.h"
+#include "devargs.h"
+#include "hca/port.h"
+#include "hca/runtime.h"
+#include "interrupts.h"
+#include "periodic_alarm.h"
+#include "port_hca.h"
+#include "port_shared.h"
+#include "queue_context.h"
+#include "rx_queue.h"
+#include "rx_steering.h"
+#include "tx_queue.h"
 
 /// @file
 /// A port is two things. PortShared lies in EAL memory (dev_private) and is plain data: what bursts and
@@ -18,34 +28,67 @@
 
 namespace chime::net {
 
-class RxQueueControl;
-class TxQueueControl;
-class RxSteering;
-class FlowRules;
-
-inline constexpr std::uint16_t max_queues = 256;  ///< each way; the device's own limit may be lower
-inline constexpr std::uint16_t max_mac_addresses = 128;
-inline constexpr std::uint32_t min_mtu = 68;
-inline constexpr std::uint32_t max_mtu = 9978;
-inline constexpr std::uint16_t max_reta = 512;
-inline constexpr std::uint32_t rss_key_length = 40;
-
-/// dev_private: plain data, valid in every process of the group.
-struct PortShared {
-  std::uint16_t port_id;
-  const hca::MemoryMap::Shared* keys;  ///< of the device's registered mempools
-  rte_ether_addr mac[max_mac_addresses];
-  char name[RTE_ETH_NAME_MAX_LEN];
+/// What the application wants to receive; kept while the port is stopped.
+struct FilterSettings {
+  bool promiscuous = false;
+  bool all_multicast = false;
+  std::array<hca::MacAddress, max_mac_addresses> unicast{};  ///< [0] is the port's own; zero: free
+  Array<hca::MacAddress> multicast;
+  bool vlan_filter = false;
+  VlanSet vlans{};
 };
 
-/// Owned through dev->process_private in the primary process, nullptr elsewhere.
-struct PortControl;
+/// What the card counted, as 64-bit numbers that nobody resets.
+struct HcaCounters {
+  hca::PortCounters port;
+  std::uint64_t out_of_buffer;
+};
 
-inline PortShared& shared_of(rte_eth_dev& dev) noexcept {
-  return *static_cast<PortShared*>(dev.data->dev_private);
-}
-inline PortControl* control_of(rte_eth_dev& dev) noexcept {
+/// The primary process's half of a port. Its functions are called with `mutex` held, unless they say
+/// otherwise; Op in ops.h takes it.
+struct PortControl {
+  PortControl(rte_eth_dev& dev, hca::Runtime& runtime, const DevArgs& args) noexcept
+      : dev(dev), shared(shared_of(dev)), runtime(runtime), args(args) {}
+
+  rte_eth_dev& dev;
+  PortShared& shared;
+  hca::Runtime& runtime;
+  const DevArgs args;
+  std::mutex mutex;
+
+  FilterSettings filter;
+
+  // Users go first: in reverse order.
+  Owned<PortHca> hca;  ///< nullptr after a reset that failed: nothing but reset and close works
+  std::array<Owned<RxQueueControl>, max_queues> rx;
+  std::array<Owned<TxQueueControl>, max_queues> tx;
+  Owned<RxSteering> steering;  ///< while started, if there are receive queues
+  Interrupts interrupts;
+  PeriodicAlarm recovery;  ///< while started
+
+  HcaCounters counters{};        ///< as last read
+  HcaCounters counters_reset{};  ///< when statistics were last reset
+
+  const char* name() const noexcept { return shared.name; }
+  bool started() const noexcept { return shared.running.load(std::memory_order_relaxed); }
+};
+
+/// nullptr in a secondary process.
+inline PortControl* control_of(const rte_eth_dev& dev) noexcept {
   return static_cast<PortControl*>(dev.process_private);
 }
+
+/// Opens the HCA and fills PortShared. On failure nothing is left open.
+Result<> open_hca(PortControl& port) noexcept;
+/// Ends queues and HCA. The port is stopped.
+void close_hca(PortControl& port) noexcept;
+
+QueueContext queue_context(PortControl& port) noexcept;
+
+// eth_dev_ops; files of the same name or theme.
+Result<> configure(PortControl& port) noexcept;
+Result<> start(PortControl& port) noexcept;
+Result<> stop(PortControl& port) noexcept;
+Result<> reset(PortControl& port) noexcept;
 
 }  // namespace chime::net
