@@ -31,6 +31,8 @@ int rx_descriptor_status(void* queue, std::uint16_t offset) noexcept;
 /// Asks for an event at the next completion (rx_queue_intr_enable). To be called by the queue's lcore.
 /// @return 0, or -ENOTSUP when the queue was made without interrupt
 int rx_interrupt_arm(RxQueue& queue) noexcept;
+/// An event of the last arming was taken (rx_queue_intr_disable): the next arming is a new one.
+void rx_interrupt_served(RxQueue& queue) noexcept;
 
 // For whoever owns a queue that is not polled: the control side, tests, benchmarks.
 

@@ -16,7 +16,8 @@
 
 namespace chime::net {
 
-inline constexpr unsigned max_rx_segments = 32;  ///< data segments in the largest RQ stride (512 bytes)
+inline constexpr unsigned max_rx_segments = 32;   ///< data segments in the largest RQ stride (512 bytes)
+inline constexpr unsigned max_refill_batch = 64;  ///< WQEs posted at once
 
 /// A receive queue as the burst sees it: plain data in EAL memory, in whatever process.
 ///
@@ -35,13 +36,13 @@ struct alignas(64) RxQueue {
   std::uint32_t buffer_step;  ///< from an mbuf to where the card writes: header, private area, headroom
 
   // Line 1: written by every burst; counters with them, one line to bring in.
-  std::uint32_t cq_consumer;  ///< CQEs taken, free running
-  std::uint32_t consumed;     ///< RQ WQEs that the card has filled, free running since RST
-  std::uint32_t posted;       ///< RQ WQEs posted, free running since RST
-  std::uint16_t refill_threshold;
-  std::uint8_t log_size;   ///< WQEs, and CQEs
-  std::uint8_t log_slots;  ///< 16-byte slots in a WQE
-  RxCounters counters;     // 6 x 8
+  std::uint32_t cq_consumer;       ///< CQEs taken, free running
+  std::uint32_t consumed;          ///< RQ WQEs that the card has filled, free running since RST
+  std::uint32_t posted;            ///< RQ WQEs posted, free running since RST
+  std::uint16_t refill_threshold;  ///< a power of two, 2..max_refill_batch
+  std::uint8_t log_size;           ///< WQEs, and CQEs
+  std::uint8_t log_slots;          ///< 16-byte slots in a WQE
+  RxCounters counters;             // 6 x 8
 
   // Line 2: what only the full variant reads.
   const hca::MemoryMap::Shared* keys;

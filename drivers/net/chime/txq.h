@@ -50,23 +50,21 @@ struct alignas(64) TxQueue {
   std::uint32_t freed;        ///< blocks whose mbufs went back
   std::uint32_t requested;    ///< `produced` when a completion was last asked for
   std::uint32_t cq_consumer;  ///< CQEs taken
-  std::uint32_t reserved;
+  QueueHealth health;         ///< tested once a burst: nothing is posted to a queue in recovery
   HotRange hot;
-  std::uint64_t padding[2];
 
-  // Line 2
-  hca::Doorbell doorbell;
+  // Line 2: once a burst; the first of the counters share it.
+  alignas(64) hca::Doorbell doorbell;
   TxCounters counters;
 
+  // Cold: packets from several pools, and messages.
   hca::KeyCache key_cache;
-
-  // Cold: errors.
-  QueueHealth health;
   std::uint16_t port_id;
   std::uint16_t queue_id;
 
   std::uint32_t size() const noexcept { return 1u << log_size; }
 };
 static_assert(offsetof(TxQueue, produced) == 64 && offsetof(TxQueue, doorbell) == 128);
+static_assert(offsetof(TxQueue, counters.packets) + 2 * sizeof(std::uint64_t) <= 192);
 
 }  // namespace chime::net

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <rte_mempool.h>
+
+#include <cerrno>
+
+#include "cqe_ring.h"
+#include "rx_burst.h"
+#include "rx_recovery.h"
+#include "rx_refill.h"
+
+namespace chime::net {
+namespace {
+
+prm::WqeData* wqe_at(const RxQueue& q, std::uint32_t index) noexcept {
+  return reinterpret_cast<prm::WqeData*>(q.wqes) + (std::size_t{index} << q.log_slots);
+}
+
+/// What no refill writes again: lengths, the one key, and the end of each list.
+void format(RxQueue& q) noexcept {
+  for (std::uint32_t index = 0; index < q.size(); ++index) {
+    prm::WqeData* slot = wqe_at(q, index);
+    for (std::uint32_t s = 0; s < 1u << q.log_slots; ++s) {
+      const bool used = s < q.segments;
+      slot[s].byte_count = used ? q.buffer_size : 0;
+      slot[s].lkey = used ? prm::Be32::from_raw(q.lkey) : prm::Be32(prm::invalid_lkey);
+      slot[s].address = 0;
+    }
+  }
+}
+
+void drain(RxQueue& q) noexcept {
+  q.cq_consumer += count_software_owned(q.cqes, q.log_size, q.cq_consumer);
+}
+
+/// A place in the ring that wants an mbuf.
+struct Hole {
+  rte_mbuf** mbuf;
+  prm::WqeData* segment;
+};
+
+/// Fills holes from one bulk of mbufs, all or none: with one segment a WQE, so is a batch.
+bool fill_holes(RxQueue& q, const Hole* holes, unsigned count_of_holes) noexcept {
+  rte_mbuf* fresh[max_refill_batch];
+  if (rte_mempool_get_bulk(q.pool, reinterpret_cast<void**>(fresh), count_of_holes) != 0) return false;
+  std::uint32_t keys[max_refill_batch];
+  for (unsigned i = 0; i < count_of_holes; ++i) {
+    keys[i] = q.many_keys ? hca::MemoryMap::find(*q.keys, q.key_cache, buffer_of(*fresh[i])) : q.lkey;
+    if (unlikely(keys[i] == hca::MemoryMap::no_key)) {
+      count(q.counters.unknown_memory, 1);
+      rte_mempool_put_bulk(q.pool, reinterpret_cast<void**>(fresh), count_of_holes);
+      return false;
+    }
+  }
+  for (unsigned i = 0; i < count_of_holes; ++i) {
+    *holes[i].mbuf = fresh[i];
+    holes[i].segment->lkey = prm::Be32::from_raw(keys[i]);
+    holes[i].segment->address = buffer_of(*fresh[i]);
+  }
+  return true;
+}
+
+}  // namespace
+
+bool rx_refill_full(RxQueue& q, std::uint32_t batch) noexcept {
+  const std::uint32_t first = q.posted & (q.size() - 1);
+  Hole holes[max_refill_batch];
+  unsigned found = 0;
+  for (std::uint32_t index = first; index < first + batch; ++index) {
+    rte_mbuf** mbufs = q.mbufs + (std::size_t{index} << q.log_slots);
+    prm::WqeData* segments = wqe_at(q, index);
+    for (unsigned s = 0; s < q.segments; ++s) {
+      if (mbufs[s] != nullptr) continue;
+      holes[found++] = {&mbufs[s], &segments[s]};
+      if (found < max_refill_batch) continue;
+      if (!fill_holes(q, holes, found)) return false;
+      found = 0;
+    }
+  }
+  if (found != 0 && !fill_holes(q, holes, found)) return false;
+  q.posted += batch;
+  return true;
+}
+
+int rx_fill(RxQueue& q) noexcept {
+  format(q);
+  const std::uint64_t unknown = q.counters.unknown_memory;
+  const bool plain = rx_variant(q) == RxVariant::plain;
+  while (q.posted - q.consumed < q.size()) {
+    const bool done = plain ? rx_refill_plain(q, q.refill_threshold) : rx_refill_full(q, q.refill_threshold);
+    if (!done) {
+      const int error = q.counters.unknown_memory == unknown ? -ENOMEM : -EFAULT;
+      rx_release(q);
+      return error;
+    }
+  }
+  rx_publish(q);
+  return 0;
+}
+
+void rx_release(RxQueue& q) noexcept {
+  const std::size_t slots = std::size_t{q.size()} << q.log_slots;
+  const bool plain = rx_variant(q) == RxVariant::plain;
+  // The plain burst leaves the pointers of packets that it handed out: what is posted is ours.
+  for (std::size_t slot = 0; slot < slots; ++slot) {
+    const std::uint32_t age = (static_cast<std::uint32_t>(slot) - q.consumed) & (q.size() - 1);
+    const bool ours = plain ? age < q.posted - q.consumed : q.mbufs[slot] != nullptr;
+    if (ours) rte_mempool_put(q.pool, q.mbufs[slot]);
+    q.mbufs[slot] = nullptr;
+  }
+  drain(q);
+  q.consumed = q.posted = 0;
+  rx_publish(q);
+}
+
+void rx_meet_error(RxQueue& q, const prm::Cqe& cqe) noexcept {
+  switch (q.health.stage.load(std::memory_order_acquire)) {
+    case Health::good: {
+      const auto& error = reinterpret_cast<const prm::ErrorCqe&>(cqe);
+      q.health.error = {prm::cqe_opcode_of(cqe.op_own), error.syndrome, error.vendor_err_synd,
+                        error.wqe_counter};
+      count(q.counters.error_cqes, 1);
+      q.health.stage.store(Health::failed, std::memory_order_release);
+      break;
+    }
+    case Health::quiesced:
+      // Without mbufs now, later bursts post them.
+      rx_release(q);
+      if (rx_fill(q) != 0) count(q.counters.no_mbuf, 1);
+      q.health.stage.store(Health::rewound, std::memory_order_release);
+      break;
+    case Health::failed:
+    case Health::rewound:
+      break;  // the control side's turn
+  }
+}
+
+}  // namespace chime::net
