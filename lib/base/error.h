@@ -39,7 +39,9 @@ struct Error {
     int used = std::vsnprintf(outer.text, sizeof outer.text, format, args);
     va_end(args);
     if (used >= 0 && static_cast<std::size_t>(used) < sizeof outer.text) {
-      std::snprintf(outer.text + used, sizeof outer.text - static_cast<std::size_t>(used), ": %s", text);
+      int more =
+          std::snprintf(outer.text + used, sizeof outer.text - static_cast<std::size_t>(used), ": %s", text);
+      if (more < 0) outer.text[used] = '\0';
     }
     return outer;
   }

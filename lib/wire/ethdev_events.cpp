@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "wire/ethdev_events.h"
+
+#include <rte_alarm.h>
+#include <rte_log.h>
+#include <sched.h>
+
+#include <cstring>
+
+#include "wire/ethdev.h"
+
+// Of the driver interface, which stock packages don't install. While RTE_ETH_EVENT_NEW is raised the port has
+// no name yet for rte_eth_dev_get_name_by_port(), but this finds it already.
+extern "C" struct rte_eth_dev* rte_eth_dev_allocated(const char* name);
+
+namespace chime::wire {
+
+namespace {
+constexpr rte_eth_event_type heard[] = {RTE_ETH_EVENT_NEW, RTE_ETH_EVENT_DESTROY, RTE_ETH_EVENT_INTR_LSC,
+                                        RTE_ETH_EVENT_INTR_RMV};
+}  // namespace
+
+Result<> EthdevEvents::start() noexcept {
+  logtype_ = rte_log_register_type_and_pick_level("lib.chime.wire", RTE_LOG_NOTICE);
+  if (logtype_ < 0) return fail(ENOMEM, "EAL has no room for the log type lib.chime.wire");
+  for (rte_eth_event_type event : heard) {
+    int error = rte_eth_dev_callback_register(RTE_ETH_ALL, event, on_event, this);
+    if (error) {
+      return fail(-error, "a callback for ethdev events: %s; is EAL initialised?", strerror(-error));
+    }
+  }
+  return {};
+}
+
+EthdevEvents::~EthdevEvents() {
+  unregister();
+  // A callback that is running stays registered.
+  while (running_.load() != 0) sched_yield();
+  unregister();
+  rte_eal_alarm_cancel(on_alarm, this);
+}
+
+void EthdevEvents::unregister() noexcept {
+  for (rte_eth_event_type event : heard) {
+    rte_eth_dev_callback_unregister(RTE_ETH_ALL, event, on_event, this);
+  }
+}
+
+void EthdevEvents::add(EthdevWire& wire) noexcept {
+  std::lock_guard guard(lock_);
+  wire.next_ = first_;
+  first_ = &wire;
+}
+
+void EthdevEvents::remove(EthdevWire& wire) noexcept {
+  {
+    std::lock_guard guard(lock_);
+    EthdevWire** link = &first_;
+    while (*link && *link != &wire) link = &(*link)->next_;
+    if (*link) *link = wire.next_;
+  }
+  std::lock_guard wait_for_callbacks(wire.control_);
+}
+
+void EthdevEvents::wake() noexcept {
+  rte_eal_alarm_set(1, on_alarm, this);
+}
+
+int EthdevEvents::on_event(std::uint16_t port, rte_eth_event_type event, void* self, void*) noexcept {
+  auto& events = *static_cast<EthdevEvents*>(self);
+  events.running_.fetch_add(1);
+  switch (event) {
+    case RTE_ETH_EVENT_NEW:
+      events.appeared(port);
+      break;
+    case RTE_ETH_EVENT_DESTROY:
+      events.gone(port);
+      break;
+    case RTE_ETH_EVENT_INTR_LSC:
+      events.of(port).fetch_or(link_event, std::memory_order_release);
+      break;
+    case RTE_ETH_EVENT_INTR_RMV:
+      events.of(port).fetch_or(removal_event, std::memory_order_release);
+      break;
+    default:
+      break;
+  }
+  events.running_.fetch_sub(1);
+  return 0;
+}
+
+void EthdevEvents::appeared(std::uint16_t port) noexcept {
+  std::lock_guard guard(lock_);
+  for (EthdevWire* wire = first_; wire; wire = wire->next_) {
+    if (wire->claimed_.load() != EthdevWire::none) continue;
+    // Allocated but not yet to be found: this is the one that is being announced. (Should a driver announce
+    // ports in another order than it allocates them, look_after() lets go of the wrong one.)
+    std::uint16_t known;
+    if (rte_eth_dev_get_port_by_name(wire->ethdev_.text(), &known) == 0) continue;
+    if (!rte_eth_dev_allocated(wire->ethdev_.text())) continue;
+    wire->appeared(port);
+    wake();
+    return;
+  }
+}
+
+void EthdevEvents::gone(std::uint16_t port) noexcept {
+  for (;;) {
+    EthdevWire* wire;
+    {
+      std::lock_guard guard(lock_);
+      wire = first_;
+      while (wire && wire->claimed_.load() != port) wire = wire->next_;
+      // Its control functions may take this lock, by way of another port of ours: never wait for it here.
+      if (wire && !wire->control_.try_lock()) {
+        sched_yield();
+        continue;
+      }
+    }
+    if (wire) {
+      wire->gone(port);
+      wire->control_.unlock();
+    }
+    pools_.forget_port(port);
+    return;
+  }
+}
+
+void EthdevEvents::on_alarm(void* self) noexcept {
+  auto& events = *static_cast<EthdevEvents*>(self);
+  using Care = EthdevWire::Care;
+  bool again = false;
+  for (;;) {
+    EthdevWire* wire;
+    {
+      std::lock_guard guard(events.lock_);
+      for (wire = events.first_; wire; wire = wire->next_) {
+        if (wire->wants_care_.load() != Care::now) continue;
+        bool free = wire->control_.try_lock();
+        wire->wants_care_.store(free ? Care::none : Care::later);
+        if (free) break;
+      }
+    }
+    if (!wire) break;
+    if (!wire->look_after()) wire->wants_care_.store(Care::later);
+    wire->control_.unlock();
+  }
+  {
+    std::lock_guard guard(events.lock_);
+    for (EthdevWire* wire = events.first_; wire; wire = wire->next_) {
+      Care later = Care::later;
+      again |= wire->wants_care_.compare_exchange_strong(later, Care::now);
+    }
+  }
+  if (again) rte_eal_alarm_set(1000, on_alarm, self);
+}
+
+}  // namespace chime::wire
