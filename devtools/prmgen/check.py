@@ -46,7 +46,7 @@ def check_places(model, s):
             if not s.tail and model.structs[f.type].size > s.size:
                 fail(f"{s.file}: {s.name}.{f.name}", f"member is longer than the union's {s.size:#x} bytes")
         return
-    taken = []
+    taken, tails = [], []
     names = set()
     for f in s.fields:
         where = f"{s.file}: {s.name}.{f.name}"
@@ -59,14 +59,15 @@ def check_places(model, s):
         if growing:
             if f.bit != s.size * 8:
                 fail(where, f"a tail begins at the end of its struct ({s.size:#x})")
+            if not f.after and any(not f.excludes(t) for t in tails):
+                fail(where, "is a second tail; it needs 'after', or 'when' that excludes the other")
+            tails.append(f)
             continue
         if end > s.size * 8:
             fail(where, f"ends at byte {(end + 7) // 8:#x}, past the end of {s.name} ({s.size:#x})")
         for other, begin, stop in taken:
-            if f.bit < stop and begin < end:
-                apart = f.when and other.when and f.when[0] == other.when[0] and f.when[1] != other.when[1]
-                if not apart:
-                    fail(where, f"overlaps {other.name}")
+            if f.bit < stop and begin < end and not f.excludes(other):
+                fail(where, f"overlaps {other.name}")
         taken.append((f, f.bit, end))
 
 
@@ -80,7 +81,7 @@ def check_paths(model, s, inputs):
             fail(where, f"'after' {f.after} is no tail of {s.name}")
         if f.when:
             place, _ = find(model, where, s, f.when[0])
-            f.condition = (place, f.when[1])
+            f.condition = (place, f.when[1], f.when[2])
         if f.by:
             if nested is None or not nested.union:
                 fail(where, "'by' is for unions")

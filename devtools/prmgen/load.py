@@ -82,10 +82,10 @@ def load_field(where, table):
         if len(f.split) != 2 or f.width <= 32:
             fail(where, "'split' is two suffixes of a field above 32 bits")
     if "when" in table:
-        m = re.match(r"([\w.]+) *= *(\w+)\Z", table["when"])
+        m = re.match(r"([\w.]+) *(!?=) *(0x[0-9a-f]+|[0-9]+)\Z", str(table["when"]))
         if not m:
-            fail(where, "'when' must be \"field = value\"")
-        f.when = (m.group(1), int(m.group(2), 0))
+            fail(where, "'when' must be \"field = value\" or \"field != value\"")
+        f.when = (m.group(1), int(m.group(3), 0), m.group(2) == "=")
     for key in ("after", "enum", "flags", "access", "meaning", "by", "kernel", "source"):
         if key in table:
             if not isinstance(table[key], str):

@@ -63,17 +63,26 @@ class Field:
     whole: bool = False  # the kernel header has one wide field where this is an array
     by: Optional[str] = None  # path of the field that chooses the union's member
     shift: int = 0
-    when: Optional[tuple] = None  # (path, value): the field exists only then
+    when: Optional[tuple] = None  # (path, value, equal): the field exists only then
     kernel: Optional[str] = None
     source: Optional[str] = None
     # Found by the checks:
     chooser: Optional[Place] = None
-    condition: Optional[tuple] = None  # (Place, value)
+    condition: Optional[tuple] = None  # (Place, value, equal)
     counter: Optional[Place] = None
 
     @property
     def tail(self):
         return self.array and self.count == 0
+
+    def excludes(self, other):
+        """Whether the two fields can't both be there."""
+        if not self.when or not other.when or self.when[0] != other.when[0]:
+            return False
+        same_value = self.when[1] == other.when[1]
+        if self.when[2] and other.when[2]:
+            return not same_value
+        return same_value and self.when[2] != other.when[2]
 
 
 @dataclass

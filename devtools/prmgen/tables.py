@@ -44,12 +44,12 @@ def in_order(s):
 
 def field_row(f, enums, structs):
     kind = f.enum or f.flags
-    condition, value = f.condition or (None, 0)
+    condition, value, equal = f.condition or (None, 0, True)
     return "{" + ", ".join([
         text(f.name), text(f.meaning), str(f.bit), str(f.width), "true" if f.array else "false",
         str(f.count), str(f.stride), f"&struct_table[{structs[f.type]}]" if f.type else "nullptr",
         f"&enum_table[{enums[kind]}]" if kind else "nullptr", place(f.chooser), place(f.counter), place(condition),
-        str(value), text(f.after) if f.after else "nullptr", text(f.access or "")]) + "}"
+        str(value), "true" if equal else "false", text(f.after) if f.after else "nullptr", text(f.access or "")]) + "}"
 
 
 def tables(model):

@@ -107,8 +107,9 @@ class Parser {
       if (&tail == &field) break;
       if (!tail.array || tail.count != 0 || tail.type == nullptr) continue;
       if (tail.condition.scope == PlaceInfo::Scope::self &&
-          decide(scope, tail.condition) != tail.condition_value)
+          (decide(scope, tail.condition) == tail.condition_value) != tail.condition_equal) {
         continue;
+      }
       bytes += decide(scope, tail.counter) * tail.type->size;
     }
     return (scope.offset + bytes) * 8;

@@ -54,7 +54,8 @@ struct FieldInfo {
   PlaceInfo chooser;              ///< of a union: what chooses the member
   PlaceInfo counter;              ///< of a tail: what counts its elements
   PlaceInfo condition;            ///< the field is there only if this
-  std::uint64_t condition_value;  ///< ... has this value
+  std::uint64_t condition_value;  ///< ... has this value,
+  bool condition_equal;           ///< ... or, if false, has not
   const char* after;              ///< name of the tail that this tail follows, or null
   const char* access;             ///< "ro", "rw", ... or empty
 };

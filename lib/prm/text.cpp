@@ -69,10 +69,10 @@ class Printer {
     std::size_t named = 0;  // bits up to here are named by a field, or have been looked at
     std::size_t used = layout.size;
     for (const FieldInfo& field : layout.fields) {
-      bool known = false;
-      if (field.condition.scope != PlaceInfo::Scope::none &&
-          (decide(field.condition, bytes, known) != field.condition_value || !known)) {
-        continue;
+      if (field.condition.scope != PlaceInfo::Scope::none) {
+        bool known = false;
+        const bool equal = decide(field.condition, bytes, known) == field.condition_value;
+        if (!known || equal != field.condition_equal) continue;
       }
       const std::size_t bit = field.after != nullptr ? used * 8 : field.bit;
       if (bit > named) unnamed(bytes, named, bit);
