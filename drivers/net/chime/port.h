@@ -49,6 +49,9 @@ struct HcaCounters {
 struct PortControl {
   PortControl(rte_eth_dev& dev, hca::Runtime& runtime, const DevArgs& args) noexcept
       : dev(dev), shared(shared_of(dev)), runtime(runtime), args(args) {}
+  PortControl(const PortControl&) = delete;
+  PortControl& operator=(const PortControl&) = delete;
+  ~PortControl();
 
   rte_eth_dev& dev;
   PortShared& shared;
@@ -85,10 +88,14 @@ void close_hca(PortControl& port) noexcept;
 
 QueueContext queue_context(PortControl& port) noexcept;
 
-// eth_dev_ops; files of the same name or theme.
+/// What every operation answers when there is no HCA.
+Error no_hca() noexcept;
+
 Result<> configure(PortControl& port) noexcept;
-Result<> start(PortControl& port) noexcept;
-Result<> stop(PortControl& port) noexcept;
-Result<> reset(PortControl& port) noexcept;
+// These take the port's lock themselves, where they can.
+int start(rte_eth_dev* dev) noexcept;
+int stop(rte_eth_dev* dev) noexcept;
+/// Ends everything and opens the HCA anew; the application configures and sets up its queues again.
+int reset(rte_eth_dev* dev) noexcept;
 
 }  // namespace chime::net

@@ -11,7 +11,7 @@
 #include "hca/memory.h"
 #include "queue_counters.h"
 #include "rx_burst.h"
-#include "rx_steering.h"
+#include "rss.h"
 #include "tx_burst.h"
 
 namespace chime::net {
@@ -27,9 +27,10 @@ struct PortShared {
   const hca::MemoryMap::Shared* keys;  ///< of the device's registered mempools
   rte_ether_addr mac[max_mac_addresses];
   Limits limits;
-  std::atomic<std::uint32_t> max_mtu;  ///< follows the wire
-  std::atomic<std::uint32_t> ptypes;   ///< RTE_PTYPE_*_MASK that the application wants to see
-  std::atomic<bool> running;           ///< bursts may be called
+  std::atomic<std::uint32_t> max_mtu;     ///< follows the wire
+  std::atomic<std::uint32_t> speed_capa;  ///< RTE_ETH_LINK_SPEED_* of the link when it was last up
+  std::atomic<std::uint32_t> ptypes;      ///< RTE_PTYPE_*_MASK that the application wants to see
+  std::atomic<bool> running;              ///< bursts may be called
   RxVariant rx_variant;
   TxVariant tx_variant;
   RssSettings rss;
@@ -43,6 +44,11 @@ static_assert(std::is_trivially_destructible_v<PortShared>);
 
 inline PortShared& shared_of(const rte_eth_dev& dev) noexcept {
   return *static_cast<PortShared*>(dev.data->dev_private);
+}
+
+/// Entries of the RSS redirection table on this device.
+inline std::uint16_t reta_size(const Limits& limits) noexcept {
+  return limits.log_max_rqt < 9 ? static_cast<std::uint16_t>(1u << limits.log_max_rqt) : max_reta;
 }
 
 /// Bytes that an Ethernet frame has beside its MTU, at most: header and two VLAN tags.

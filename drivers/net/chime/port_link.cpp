@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "port_link.h"
+
+#include <mutex>
+
+#include "log.h"
+
+namespace chime::net {
+
+namespace {
+
+rte_eth_link link_of(const hca::LinkState& state) noexcept {
+  rte_eth_link link{};
+  link.link_status = state.up ? RTE_ETH_LINK_UP : RTE_ETH_LINK_DOWN;
+  link.link_duplex = state.full_duplex ? RTE_ETH_LINK_FULL_DUPLEX : RTE_ETH_LINK_HALF_DUPLEX;
+  link.link_autoneg = state.autoneg ? RTE_ETH_LINK_AUTONEG : RTE_ETH_LINK_FIXED;
+  if (!state.up)
+    link.link_speed = RTE_ETH_SPEED_NUM_NONE;
+  else
+    link.link_speed = state.speed_mbps != 0 ? state.speed_mbps : RTE_ETH_SPEED_NUM_UNKNOWN;
+  return link;
+}
+
+bool publish_link(PortControl& port, hca::Port& card) noexcept {
+  Result<hca::LinkState> state = card.link();
+  if (!state) {
+    report(port.name(), state.error().within("reading the link"));
+    return false;
+  }
+  const rte_eth_link link = link_of(*state);
+  if (state->up) port.shared.speed_capa = rte_eth_speed_bitflag(link.link_speed, RTE_ETH_LINK_FULL_DUPLEX);
+  return rte_eth_linkstatus_set(&port.dev, &link) == 0;
+}
+
+}  // namespace
+
+bool update_link(PortControl& port) noexcept {
+  return publish_link(port, port.hca->device->port());
+}
+
+void port_changed(void* control) noexcept {
+  PortControl& port = *static_cast<PortControl*>(control);
+  // The HCA is there: Interrupts::close() waits for this to end.
+  hca::Port& card = port.hca->device->port();
+  card.acknowledge_change();
+  if (Result<std::uint32_t> max_mtu = card.max_mtu()) port.shared.max_mtu = *max_mtu;
+  if (publish_link(port, card) && port.dev.data->dev_conf.intr_conf.lsc)
+    rte_eth_dev_callback_process(&port.dev, RTE_ETH_EVENT_INTR_LSC, nullptr);
+}
+
+Result<> link_up(PortControl& port) noexcept {
+  return port.hca->device->port().set_link(true);
+}
+
+Result<> link_down(PortControl& port) noexcept {
+  return port.hca->device->port().set_link(false);
+}
+
+int link_update(rte_eth_dev* dev, int /*wait_to_complete*/) noexcept {
+  PortControl& port = *control_of(*dev);
+  const std::lock_guard lock(port.mutex);
+  if (!port.hca) return -ENODEV;
+  return update_link(port) ? 0 : -1;
+}
+
+}  // namespace chime::net
