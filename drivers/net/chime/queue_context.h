@@ -18,6 +18,7 @@ struct QueueContext {
   std::uint16_t port_id;
   std::uint8_t min_inline_mode;  ///< of QUERY_HCA_CAP / the vport context
   std::uint32_t max_ds;          ///< 16-byte units in one send WQE
+  bool vlan_insert = true;       ///< the card inserts VLAN tags; else they are written in line
 };
 
 }  // namespace chime::net

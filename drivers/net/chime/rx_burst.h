@@ -40,6 +40,8 @@ void rx_interrupt_served(RxQueue& queue) noexcept;
 int rx_fill(RxQueue& queue) noexcept;
 /// Takes every mbuf back, empties the CQ, rewinds indices and records. The queue is in RST.
 void rx_release(RxQueue& queue) noexcept;
+/// The first half of it, for a queue whose ring is gone.
+void rx_free_mbufs(RxQueue& queue) noexcept;
 
 /// All packet types that a burst reports, ended by RTE_PTYPE_UNKNOWN.
 extern const std::uint32_t rx_supported_packet_types[];

@@ -72,6 +72,9 @@ class RxQueueControl {
   std::optional<Error> recover() noexcept;
 
  private:
+  Result<> make_objects(const QueueContext& context, std::uint8_t log_size, std::uint8_t log_slots) noexcept;
+  Result<> to_reset() noexcept;
+
   RxQueueConfig config_{};
   // Users go first: RQ, then CQ, then the UAR.
   hca::Uar uar_;
@@ -80,8 +83,9 @@ class RxQueueControl {
   hca::CompletionQueue cq_;
   hca::ReceiveQueue rq_;
   RxCounters base_{};
-  std::mutex mutex_;  // start, stop and recover
+  std::mutex mutex_;  // state changes
   bool started_ = false;
+  bool recovery_fails_ = false;  // and that was reported
 };
 
 }  // namespace chime::net

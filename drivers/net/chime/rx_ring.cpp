@@ -97,16 +97,22 @@ int rx_fill(RxQueue& q) noexcept {
   return 0;
 }
 
-void rx_release(RxQueue& q) noexcept {
-  const std::size_t slots = std::size_t{q.size()} << q.log_slots;
+void rx_free_mbufs(RxQueue& q) noexcept {
   const bool plain = rx_variant(q) == RxVariant::plain;
-  // The plain burst leaves the pointers of packets that it handed out: what is posted is ours.
-  for (std::size_t slot = 0; slot < slots; ++slot) {
-    const std::uint32_t age = (static_cast<std::uint32_t>(slot) - q.consumed) & (q.size() - 1);
-    const bool ours = plain ? age < q.posted - q.consumed : q.mbufs[slot] != nullptr;
-    if (ours) rte_mempool_put(q.pool, q.mbufs[slot]);
-    q.mbufs[slot] = nullptr;
+  // The plain burst leaves the pointers of packets that it handed out: what is posted is ours. The full one
+  // leaves null, and mbufs of half-used WQEs that are to be posted again.
+  for (std::uint32_t index = 0; index < q.size(); ++index) {
+    const bool posted = ((index - q.consumed) & (q.size() - 1)) < q.posted - q.consumed;
+    for (std::uint32_t slot = 0; slot < 1u << q.log_slots; ++slot) {
+      rte_mbuf*& mbuf = q.mbufs[(std::size_t{index} << q.log_slots) + slot];
+      if (mbuf != nullptr && (posted || !plain)) rte_mempool_put(q.pool, mbuf);
+      mbuf = nullptr;
+    }
   }
+}
+
+void rx_release(RxQueue& q) noexcept {
+  rx_free_mbufs(q);
   drain(q);
   q.consumed = q.posted = 0;
   rx_publish(q);
@@ -126,6 +132,7 @@ void rx_meet_error(RxQueue& q, const prm::Cqe& cqe) noexcept {
       // Without mbufs now, later bursts post them.
       rx_release(q);
       if (rx_fill(q) != 0) count(q.counters.no_mbuf, 1);
+      count(q.counters.recoveries, 1);
       q.health.stage.store(Health::rewound, std::memory_order_release);
       break;
     case Health::failed:

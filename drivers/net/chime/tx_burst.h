@@ -39,7 +39,10 @@ int tx_done_cleanup(void* queue, std::uint32_t most) noexcept;
 /// Writes what stays the same in all WQEs of the ring. The queue is in RST.
 void tx_format(TxQueue& queue) noexcept;
 /// Frees every mbuf, empties the CQ, rewinds indices and record, formats the ring. The queue is in RST.
-void tx_release(TxQueue& queue) noexcept;
+/// @return packets of which the card did not say that they were sent
+std::uint32_t tx_release(TxQueue& queue) noexcept;
+/// The first half of it, for a queue whose ring is gone. @return the same
+std::uint32_t tx_free_mbufs(TxQueue& queue) noexcept;
 
 /// Bytes of header that a WQE carries for min_inline_mode 0 none, 1 L2, 2 IP, 3 TCP/UDP.
 std::uint16_t tx_inline_size(std::uint8_t min_inline_mode) noexcept;

@@ -64,6 +64,10 @@ class TxQueueControl {
   std::optional<Error> recover() noexcept;
 
  private:
+  Result<> make_objects(const QueueContext& context, std::uint8_t log_size,
+                        std::uint8_t log_cq_size) noexcept;
+  Result<> to_reset() noexcept;
+
   TxQueueConfig config_{};
   // Users go first: SQ, then CQ, then the UAR.
   hca::Uar uar_;
@@ -72,8 +76,9 @@ class TxQueueControl {
   hca::CompletionQueue cq_;
   hca::SendQueue sq_;
   TxCounters base_{};
-  std::mutex mutex_;  // start, stop and recover
+  std::mutex mutex_;  // state changes
   bool started_ = false;
+  bool recovery_fails_ = false;  // and that was reported
 };
 
 }  // namespace chime::net

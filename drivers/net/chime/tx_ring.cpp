@@ -18,21 +18,28 @@ void tx_format(TxQueue& q) noexcept {
   }
 }
 
-void tx_release(TxQueue& q) noexcept {
+std::uint32_t tx_free_mbufs(TxQueue& q) noexcept {
+  std::uint32_t incomplete = 0;
   for (; q.freed != q.produced; ++q.freed) {
     rte_mbuf*& slot = q.mbufs[q.freed & (q.size() - 1)];
-    if (slot == nullptr) continue;
-    // At or behind `completed`: posted, and nobody will say that it was sent.
-    if (q.produced - q.freed <= q.produced - q.completed) count(q.counters.drop_queue_error, 1);
+    if (slot == nullptr) continue;  // a further block of the packet before
+    if (q.produced - q.freed <= q.produced - q.completed) ++incomplete;
     rte_pktmbuf_free(slot);
     slot = nullptr;
   }
+  // The plain burst leaves pointers of packets that are long gone; the full one takes null for "none".
   std::memset(q.mbufs, 0, q.size() * sizeof *q.mbufs);
+  return incomplete;
+}
+
+std::uint32_t tx_release(TxQueue& q) noexcept {
+  const std::uint32_t incomplete = tx_free_mbufs(q);
   q.cq_consumer += count_software_owned(q.cqes, q.log_cq_size, q.cq_consumer);
   __atomic_store_n(&q.cq_record->consumer.raw, prm::host_to_be(q.cq_consumer & 0xffffff), __ATOMIC_RELEASE);
   q.produced = q.completed = q.freed = q.requested = 0;
   __atomic_store_n(&q.sq_record->send.raw, 0, __ATOMIC_RELEASE);
   tx_format(q);
+  return incomplete;
 }
 
 void tx_meet_error(TxQueue& q, const prm::Cqe& cqe) noexcept {
@@ -44,7 +51,8 @@ void tx_meet_error(TxQueue& q, const prm::Cqe& cqe) noexcept {
 
 void tx_recover(TxQueue& q) noexcept {
   if (q.health.stage.load(std::memory_order_acquire) != Health::quiesced) return;  // the control side's turn
-  tx_release(q);
+  count(q.counters.drop_queue_error, tx_release(q));
+  count(q.counters.recoveries, 1);
   q.health.stage.store(Health::rewound, std::memory_order_release);
 }
 
