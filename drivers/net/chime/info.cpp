@@ -29,10 +29,11 @@ std::uint64_t rx_queue_offloads(const Limits& limits) noexcept {
 }
 
 std::uint64_t tx_queue_offloads(const Limits& limits) noexcept {
-  std::uint64_t offloads = RTE_ETH_TX_OFFLOAD_MULTI_SEGS | RTE_ETH_TX_OFFLOAD_MBUF_FAST_FREE;
+  // Where the card inserts no VLAN tags, the queue writes them in line.
+  std::uint64_t offloads =
+      RTE_ETH_TX_OFFLOAD_MULTI_SEGS | RTE_ETH_TX_OFFLOAD_MBUF_FAST_FREE | RTE_ETH_TX_OFFLOAD_VLAN_INSERT;
   if (limits.checksum)
     offloads |= RTE_ETH_TX_OFFLOAD_IPV4_CKSUM | RTE_ETH_TX_OFFLOAD_UDP_CKSUM | RTE_ETH_TX_OFFLOAD_TCP_CKSUM;
-  if (limits.vlan_insert) offloads |= RTE_ETH_TX_OFFLOAD_VLAN_INSERT;
   return offloads;
 }
 

@@ -74,7 +74,8 @@ QueueContext queue_context(PortControl& port) noexcept {
           .q_counter = hca.q_counter,
           .port_id = port.dev.data->port_id,
           .min_inline_mode = hca.limits.min_inline_mode,
-          .max_ds = hca.limits.max_send_ds};
+          .max_ds = hca.limits.max_send_ds,
+          .vlan_insert = hca.limits.vlan_insert};
 }
 
 Result<> configure(PortControl& port) noexcept {

@@ -10,8 +10,8 @@
 #include "device_limits.h"
 #include "hca/memory.h"
 #include "queue_counters.h"
-#include "rx_burst.h"
 #include "rss.h"
+#include "rx_burst.h"
 #include "tx_burst.h"
 
 namespace chime::net {
@@ -29,7 +29,6 @@ struct PortShared {
   Limits limits;
   std::atomic<std::uint32_t> max_mtu;     ///< follows the wire
   std::atomic<std::uint32_t> speed_capa;  ///< RTE_ETH_LINK_SPEED_* of the link when it was last up
-  std::atomic<std::uint32_t> ptypes;      ///< RTE_PTYPE_*_MASK that the application wants to see
   std::atomic<bool> running;              ///< bursts may be called
   RxVariant rx_variant;
   TxVariant tx_variant;

@@ -114,6 +114,7 @@ int disarm_rx_interrupt(rte_eth_dev* dev, std::uint16_t queue) noexcept {
   PortControl& port = *control_of(*dev);
   if (Result<> done = port.interrupts.drain_rx(queue); !done)
     return report(port.name(), done.error().within("disarming the interrupt of Rx queue %u", queue));
+  rx_interrupt_served(*static_cast<RxQueue*>(dev->data->rx_queues[queue]));
   return 0;
 }
 
