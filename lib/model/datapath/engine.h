@@ -40,6 +40,11 @@ class Engine final : public WirePort {
   void deliver(std::span<const Frame> frames) noexcept override;
   void wire_changed() noexcept override;
 
+  // Commands, before they take effect.
+  /// A TIR that was made, or whose hash function or key is to change: call it with the new values in place,
+  /// and refuse the command when it fails (ENOMEM; the TIR hashes as before then).
+  static Result<> prepare(Tir& tir) noexcept;
+
   // Commands, after they took effect.
   /// The state was `from`; a queue that went to error is flushed, one that went to reset forgets its indices.
   void state_changed(Sq& sq, QueueState from) noexcept;

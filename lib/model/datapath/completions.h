@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+
+#include "model/card.h"
+#include "model/datapath/events.h"
+#include "model/datapath/faults.h"
+#include "prm/cqe.h"
+
+namespace chime::model {
+
+/// Completion queues: writes CQEs, keeps to the consumer's pace, tells when software asked to be told.
+class Completions {
+ public:
+  Completions(Hca::Card& card, Events& events) noexcept;
+
+  /// Takes the time for the CQEs of one burst.
+  void begin_burst() noexcept;
+  /// The burst's time, as a CQE of the queue has it.
+  std::uint64_t timestamp(TimestampFormat format) const noexcept;
+
+  /// Writes one CQE; the owner bit of `cqe.op_own` and only that is filled in here.
+  /// @return false when the CQ is in error: the work queue that reports to it goes to error too
+  bool write(Cq& cq, prm::Cqe& cqe, bool solicited = false) noexcept {
+    if (cq.state != Cq::State::ok || !has_room(cq)) [[unlikely]]
+      return false;
+    std::byte* const at = place(cq);
+    if (!at) [[unlikely]]
+      return false;
+    cqe.op_own = static_cast<std::uint8_t>(cqe.op_own | cq.ring.owner(cq.producer));
+    publish(at, cqe);
+    ++cq.producer;
+    if (solicited) cq.solicited = cq.producer;
+    if (cq.arm == Cq::Arm::any || (solicited && cq.arm == Cq::Arm::solicited)) event_due(cq);
+    return true;
+  }
+  /// An error CQE, always solicited.
+  /// @param opcode requester_error or responder_error
+  bool write_error(Cq& cq, prm::cqe_opcode opcode, Fault fault, std::uint32_t wqe_opcode_qpn,
+                   std::uint16_t wqe_counter, std::uint32_t user_index) noexcept;
+
+  /// A store to the CQ doorbell.
+  void ring(Uar& uar, std::uint64_t value) noexcept;
+  /// Takes the arm from the CQ's record, as if its doorbell had been rung.
+  void replay(Cq& cq) noexcept;
+  /// Moderation's parameters may have changed.
+  void changed(Cq& cq) noexcept;
+  void forget(Cq& cq) noexcept;
+  /// Raises the events whose time has come. @return events raised
+  unsigned run() noexcept;
+
+ private:
+  static constexpr std::uint32_t index_mask = 0xffffff;  ///< consumer indices have 24 bits
+
+  bool has_room(Cq& cq) noexcept {
+    return ((cq.producer - cq.consumer) & index_mask) < cq.ring.size() || make_room(cq);
+  }
+  bool make_room(Cq& cq) noexcept;
+  std::byte* place(Cq& cq) noexcept {
+    std::byte* at = cq.ring.at(cq.collapsed ? 0 : cq.producer);
+    if (!at) [[unlikely]]
+      return memory_gone(cq);
+    return cq.ring.log_stride > 6 ? at + prm::cqe_size : at;
+  }
+  std::byte* memory_gone(Cq& cq) noexcept;
+  static void publish(std::byte* at, const prm::Cqe& cqe) noexcept;
+
+  void read_consumer(Cq& cq) noexcept;
+  void fail(Cq& cq, Cq::State state, std::uint32_t syndrome) noexcept;
+  void arm(Cq& cq, std::uint32_t word) noexcept;
+  void event_due(Cq& cq) noexcept;
+  void fire(Cq& cq) noexcept;
+  void unlink(Cq& cq) noexcept;
+
+  Hca::Card& card_;
+  Events& events_;
+  std::uint64_t now_ = 0;      ///< nanoseconds
+  std::uint64_t counter_ = 0;  ///< the same, of the free-running counter
+  std::uint32_t khz_;
+  Cq* pending_ = nullptr;
+};
+
+}  // namespace chime::model

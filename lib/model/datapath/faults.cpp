@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "model/datapath/faults.h"
+
+namespace chime::model {
+namespace {
+
+constexpr auto operation = prm::cqe_syndrome::local_qp_operation;
+constexpr auto length = prm::cqe_syndrome::local_length;
+constexpr auto protection = prm::cqe_syndrome::local_protection;
+constexpr auto no_cqe = prm::cqe_syndrome{};
+constexpr auto error = Severity::error;
+constexpr auto note = Severity::note;
+
+constexpr FaultInfo table[] = {
+    {Fault::wqe_opcode, "wqe.opcode", error, operation, "A send queue for Ethernet has no such operation."},
+    {Fault::wqe_multi_packet, "wqe.multi-packet", error, operation,
+     "Multi-packet work requests are not there: post one SEND a packet."},
+    {Fault::wqe_large_send, "wqe.large-send", error, operation,
+     "Large send is not there: cut the packet before it is posted."},
+    {Fault::wqe_index, "wqe.index", error, operation,
+     "The control segment's wqe_index is not the request's place in the queue."},
+    {Fault::wqe_queue_number, "wqe.queue-number", error, operation,
+     "The control segment names another queue."},
+    {Fault::wqe_size, "wqe.size", error, operation, "ds is too small for the operation's segments."},
+    {Fault::wqe_beyond_posted, "wqe.beyond-posted", error, operation,
+     "The request is longer than what the doorbell record says is posted."},
+    {Fault::wqe_inline_header, "wqe.inline-header", error, length,
+     "The inline header goes beyond the request's end (ds)."},
+    {Fault::wqe_inline_data, "wqe.inline-data", error, length,
+     "An inline data segment goes beyond the request's end (ds)."},
+    {Fault::wqe_inline_mode, "wqe.inline-mode", error, operation,
+     "Less of the headers is inline than the queue's min_wqe_inline_mode demands."},
+    {Fault::wqe_empty_segment, "wqe.empty-segment", error, length,
+     "A byte count of 0 means 2 GB; leave out the segment instead."},
+    {Fault::wqe_too_short, "wqe.too-short", error, length, "A frame has at least an Ethernet header."},
+    {Fault::wqe_too_long, "wqe.too-long", error, length, "No frame is as long as this."},
+    {Fault::wqe_memory, "wqe.memory", error, operation, "The queue's memory is gone."},
+    {Fault::wqe_vlan_insertion, "wqe.vlan-insertion", error, operation,
+     "A tag is inserted into frames without inline header only, and its type is C-VLAN or S-VLAN."},
+    {Fault::wqe_software_parser, "wqe.software-parser", error, operation,
+     "Software parser offsets are not there: leave swp_flags 0."},
+    {Fault::key_unknown, "key.unknown", error, protection, "There is no memory key of this number."},
+    {Fault::key_pd, "key.pd", error, protection,
+     "The memory key belongs to another protection domain than the queue."},
+    {Fault::key_rights, "key.rights", error, protection, "The memory key does not give the right."},
+    {Fault::key_bounds, "key.bounds", error, protection, "The address range is not within the memory key's."},
+    {Fault::key_memory, "key.memory", error, protection, "The memory behind the key is gone."},
+    {Fault::key_free, "key.free", error, protection, "The memory key is in the free state."},
+    {Fault::flushed, "wqe.flushed", note, prm::cqe_syndrome::flushed,
+     "The queue is in error; the request was not executed."},
+
+    {Fault::doorbell_unknown_queue, "doorbell.unknown-queue", error, no_cqe,
+     "The doorbell names a queue that does not exist."},
+    {Fault::doorbell_foreign_uar, "doorbell.foreign-uar", error, no_cqe,
+     "A queue's doorbell counts on the UAR page that it was created with only."},
+    {Fault::doorbell_queue_state, "doorbell.queue-state", error, no_cqe,
+     "The queue is not in the ready state."},
+    {Fault::doorbell_ahead_of_record, "doorbell.ahead-of-record", error, no_cqe,
+     "The record must be written before the doorbell; what it does not say is not posted."},
+    {Fault::doorbell_behind_record, "doorbell.behind-record", note, no_cqe,
+     "The doorbell's request is not the last that the record says is posted."},
+    {Fault::doorbell_overrun, "doorbell.overrun", error, no_cqe,
+     "More is posted than the queue has room for."},
+    {Fault::record_memory, "doorbell.record-memory", error, no_cqe, "The record's memory is gone."},
+    {Fault::doorbell_offset, "doorbell.offset", error, no_cqe, "The UAR page has no register there."},
+
+    {Fault::cq_overflow, "cq.overflow", error, no_cqe,
+     "A completion found no room; the completion queue is in error from here on."},
+    {Fault::cq_consumer, "cq.consumer", error, no_cqe,
+     "The consumer index is ahead of what the card produced."},
+    {Fault::cq_memory, "cq.memory", error, no_cqe, "The completion queue's memory is gone."},
+    {Fault::cq_stale_arm, "cq.stale-arm", note, no_cqe,
+     "The arm has the sequence number of one that has fired: count on with every event."},
+    {Fault::cq_arm_record, "cq.arm-record", note, no_cqe,
+     "The arm record must be written before the doorbell."},
+    {Fault::eq_overflow, "eq.overflow", error, no_cqe, "An event found no room and is lost."},
+    {Fault::eq_memory, "eq.memory", error, no_cqe, "The event queue's memory is gone."},
+
+    {Fault::rq_record, "rq.record", error, no_cqe, "More is posted than the receive queue has room for."},
+    {Fault::rq_too_long, "rq.too-long", note, no_cqe,
+     "A packet is longer than the buffers of a receive request, and was dropped."},
+    {Fault::steering_loop, "steering.loop", error, no_cqe, "A packet visited too many flow tables."},
+    {Fault::steering_destinations, "steering.destinations", error, no_cqe,
+     "A packet has more destinations than the card serves."},
+
+    {Fault::frame_too_long, "port.frame-too-long", note, no_cqe,
+     "A frame above the port's MTU (PMTU) was dropped."},
+    {Fault::port_down, "port.down", note, no_cqe, "Frames were dropped because the link is down."},
+};
+
+constexpr FaultInfo no_fault = {Fault::none, "none", note, no_cqe, ""};
+
+}  // namespace
+
+std::span<const FaultInfo> faults() noexcept {
+  return table;
+}
+
+const FaultInfo& info(Fault fault) noexcept {
+  for (const FaultInfo& f : table) {
+    if (f.fault == fault) return f;
+  }
+  return no_fault;
+}
+
+}  // namespace chime::model

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "model/card.h"
+#include "model/datapath/completions.h"
+#include "model/datapath/keys.h"
+#include "model/datapath/port.h"
+#include "model/datapath/scatter.h"
+#include "model/datapath/steering.h"
+#include "model/packet/checksum.h"
+#include "model/packet/headers.h"
+#include "model/wire.h"
+
+namespace chime::model {
+
+/// The way of a frame from the wire to receive queues. A burst goes through in three passes, so that what one
+/// needs of host memory is on its way while others are worked on:
+///
+///     classify   headers, steering, RSS: frame -> (RQ, hash)
+///     reserve    the RQ's next WQE is taken
+///     complete   data are scattered, the CQE is written
+class Receive {
+ public:
+  Receive(Hca::Card& card, Completions& completions, Keys& keys, Port& port) noexcept
+      : card_(card), completions_(completions), keys_(keys), port_(port), steering_(card), scatter_(keys) {}
+
+  void deliver(std::span<const Frame> frames) noexcept;
+  void state_changed(Rq& rq, QueueState from) noexcept;
+
+ private:
+  static constexpr unsigned burst = 32;
+  static constexpr unsigned max_deliveries = 2 * burst;
+
+  /// A frame of the burst.
+  struct Arrival {
+    const Frame* frame;
+    const std::byte* front;  ///< its first bytes in one piece
+    net::Headers headers;
+    net::ChecksumStatus checksum;
+    bool summed;
+    Segment whole;  ///< when all of the frame is in one piece
+    std::span<const Segment> segments;
+  };
+
+  /// One RQ that a frame goes to.
+  struct Delivery {
+    Arrival* arrival;
+    Rq* rq;
+    std::byte* wqe;
+    std::uint32_t hash;
+    std::uint32_t flow_tag;
+    std::uint16_t wqe_counter;
+    std::uint8_t hash_type;
+  };
+
+  void burst_of(std::span<const Frame> frames) noexcept;
+  bool acceptable(const Frame& frame) noexcept;
+  void look_at(Arrival& arrival, unsigned slot, const Frame& frame) noexcept;
+  void dispatch(Arrival& arrival, Tir& tir, std::uint32_t flow_tag) noexcept;
+
+  void serve() noexcept;
+  bool reserve(Delivery& delivery) noexcept;
+  bool read_record(Rq& rq) noexcept;
+  void complete(Delivery& delivery) noexcept;
+  void write_cqe(const Delivery& delivery, std::uint32_t length, bool stripped) noexcept;
+  void fail(Rq& rq, std::uint16_t wqe_counter, Fault fault, std::uint32_t detail) noexcept;
+  void flush(Rq& rq) noexcept;
+
+  Hca::Card& card_;
+  Completions& completions_;
+  Keys& keys_;
+  Port& port_;
+  Steering steering_;
+  Scatter scatter_;
+
+  std::array<Arrival, burst> arrivals_;
+  std::array<Delivery, max_deliveries> deliveries_;
+  unsigned delivery_count_ = 0;
+  alignas(64) std::array<std::array<std::byte, net::usual_header_room>, burst> fronts_;
+  std::array<std::array<std::byte, net::largest_header_room>, burst> long_fronts_;
+};
+
+}  // namespace chime::model

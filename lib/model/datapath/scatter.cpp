@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "model/datapath/scatter.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "prm/wqe.h"
+
+namespace chime::model {
+namespace {
+
+constexpr std::uint32_t addresses = 12;  ///< the Ethernet addresses, behind which a tag is left out
+
+struct SegmentList {
+  const prm::WqeData* first;
+  unsigned count;
+};
+
+/// The data segments of a cyclic queue's WQE; a signed one begins with its signature.
+SegmentList segments_of(const Rq& rq, const std::byte* wqe) noexcept {
+  const unsigned units = (1u << rq.ring.log_stride) / static_cast<unsigned>(prm::wqe_unit);
+  const unsigned skip = rq.signature && units > 1 ? 1 : 0;
+  return {reinterpret_cast<const prm::WqeData*>(wqe) + skip, units - skip};
+}
+
+std::uint32_t room_of(const prm::WqeData& data) noexcept {
+  return data.byte_count & ~prm::data_seg_inline;
+}
+
+/// Reads a frame from its segments, in order.
+class Reader {
+ public:
+  explicit Reader(std::span<const Segment> segments) noexcept
+      : next_(segments.data()), here_(next_->data), left_(next_->length) {}
+
+  void copy_to(std::byte* to, std::uint32_t count) noexcept {
+    while (count != 0) {
+      const std::uint32_t part = std::min(count, available());
+      std::memcpy(to, here_, part);
+      to += part;
+      count -= part;
+      take(part);
+    }
+  }
+  void skip(std::uint32_t count) noexcept {
+    while (count != 0) {
+      const std::uint32_t part = std::min(count, available());
+      count -= part;
+      take(part);
+    }
+  }
+
+ private:
+  std::uint32_t available() noexcept {
+    if (left_ == 0) {
+      ++next_;
+      here_ = next_->data;
+      left_ = next_->length;
+    }
+    return left_;
+  }
+  void take(std::uint32_t count) noexcept {
+    here_ += count;
+    left_ -= count;
+  }
+
+  const Segment* next_;
+  const std::byte* here_;
+  std::uint32_t left_;
+};
+
+}  // namespace
+
+void Scatter::prefetch(Rq& rq, const std::byte* wqe) noexcept {
+  const SegmentList list = segments_of(rq, wqe);
+  Fault fault = Fault::none;
+  const std::uint32_t room = room_of(*list.first);
+  if (room == 0) return;
+  const Chunk chunk = keys_.reach(list.first->lkey, rq.pd.get(), rq.reserved_lkey, list.first->address, room,
+                                  local_write, fault);
+  if (chunk.data) __builtin_prefetch(chunk.data, 1);
+}
+
+Scatter::Outcome Scatter::find_room(Rq& rq, const std::byte* wqe, std::uint32_t length) noexcept {
+  const SegmentList list = segments_of(rq, wqe);
+  std::uint32_t found = 0;
+  piece_count_ = 0;
+  for (unsigned i = 0; i < list.count && found < length; ++i) {
+    const prm::WqeData& data = list.first[i];
+    const std::uint32_t key = data.lkey;
+    const std::uint32_t room = room_of(data);
+    if (key == prm::invalid_lkey) break;
+    std::uint64_t address = data.address;
+    std::uint32_t left = std::min(room, length - found);
+    while (left != 0) {
+      Fault fault = Fault::none;
+      const Chunk chunk = keys_.reach(key, rq.pd.get(), rq.reserved_lkey, address, left, local_write, fault);
+      if (!chunk.data) [[unlikely]]
+        return {fault, key};
+      if (piece_count_ == max_pieces) return {Fault::rq_too_long, found};
+      const auto part = static_cast<std::uint32_t>(chunk.length);
+      pieces_[piece_count_++] = {chunk.data, part};
+      address += part;
+      left -= part;
+      found += part;
+    }
+  }
+  if (found < length) return {Fault::rq_too_long, found};
+  return {};
+}
+
+Scatter::Outcome Scatter::copy(Rq& rq, const std::byte* wqe, std::span<const Segment> frame,
+                               std::uint32_t skip, std::uint32_t length) noexcept {
+  if (const Outcome outcome = find_room(rq, wqe, length); outcome.fault != Fault::none) [[unlikely]] {
+    return outcome;
+  }
+  if (piece_count_ == 1 && skip == 0 && frame.size() == 1) [[likely]] {
+    std::memcpy(pieces_[0].data, frame[0].data, length);
+    return {};
+  }
+  Reader reader(frame);
+  std::uint32_t done = 0;
+  for (unsigned i = 0; i < piece_count_; ++i) {
+    Piece piece = pieces_[i];
+    if (skip != 0 && done < addresses && done + piece.length >= addresses) {
+      const std::uint32_t before = addresses - done;
+      reader.copy_to(piece.data, before);
+      reader.skip(skip);
+      piece = {piece.data + before, piece.length - before};
+      done += before;
+    }
+    reader.copy_to(piece.data, piece.length);
+    done += piece.length;
+  }
+  return {};
+}
+
+}  // namespace chime::model

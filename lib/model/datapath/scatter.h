@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "model/datapath/faults.h"
+#include "model/datapath/keys.h"
+#include "model/object/queue.h"
+#include "model/wire.h"
+
+namespace chime::model {
+
+/// Where the bytes of a receive WQE go.
+class Scatter {
+ public:
+  explicit Scatter(Keys& keys) noexcept : keys_(keys) {}
+
+  struct Outcome {
+    Fault fault = Fault::none;
+    std::uint32_t detail = 0;  ///< the key that was at fault, or the room that there was
+  };
+
+  /// Copies a frame to the buffers of a WQE, in which bytes [12, 12 + skip) of the frame are left out.
+  /// @param length of the frame without what is left out
+  Outcome copy(Rq& rq, const std::byte* wqe, std::span<const Segment> frame, std::uint32_t skip,
+               std::uint32_t length) noexcept;
+  /// Asks the caches for the memory that copy() will write.
+  void prefetch(Rq& rq, const std::byte* wqe) noexcept;
+
+ private:
+  static constexpr unsigned max_pieces = 96;
+
+  struct Piece {
+    std::byte* data;
+    std::uint32_t length;
+  };
+
+  Outcome find_room(Rq& rq, const std::byte* wqe, std::uint32_t length) noexcept;
+
+  Keys& keys_;
+  Piece pieces_[max_pieces];
+  unsigned piece_count_ = 0;
+};
+
+}  // namespace chime::model

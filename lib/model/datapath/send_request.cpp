@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "model/datapath/send_request.h"
+
+#include "model/datapath/gather.h"
+#include "model/packet/bytes.h"
+#include "model/packet/checksum.h"
+#include "prm/wqe.h"
+
+namespace chime::model {
+namespace {
+
+constexpr std::uint32_t segments_at = sizeof(prm::WqeCtrl);
+constexpr std::uint32_t inline_header_at = segments_at + offsetof(prm::WqeEth, inline_start);
+constexpr std::uint32_t first_data_at = segments_at + sizeof(prm::WqeEth);
+
+constexpr std::uint32_t smallest_frame = 60;     ///< without FCS; the port pads what is shorter
+constexpr std::uint32_t longest_frame = 0xffff;  ///< of any port there is
+constexpr std::byte padding[smallest_frame]{};
+
+constexpr std::uint32_t insert_vlan = prm::eth_insert_vlan >> 16;
+constexpr std::uint32_t insert_svlan = prm::eth_insert_svlan >> 16;
+
+constexpr std::uint32_t align_unit(std::uint32_t bytes) noexcept {
+  return (bytes + prm::wqe_unit - 1) & ~static_cast<std::uint32_t>(prm::wqe_unit - 1);
+}
+
+/// min_wqe_inline_mode
+enum InlineMode : std::uint8_t { inline_none = 0, inline_l2 = 1, inline_ip = 2, inline_l4 = 3 };
+
+}  // namespace
+
+SendOutcome SendRequest::execute(Sq& sq, const std::byte* wqe, std::uint32_t ds) noexcept {
+  const auto* eth = reinterpret_cast<const prm::WqeEth*>(wqe + segments_at);
+  const std::uint32_t end = ds * static_cast<std::uint32_t>(prm::wqe_unit);
+  const std::uint32_t inline_word = eth->inline_hdr_sz;
+  if (eth->swp_flags != 0) [[unlikely]]
+    return {Fault::wqe_software_parser, eth->swp_flags};
+
+  // One slot is kept free in front, for a header that is changed.
+  Segment* const slot = &batch_.segments[batch_.segment_count];
+  const unsigned first = ++batch_.segment_count;
+  std::uint32_t length = 0, at = first_data_at, inline_size = 0, tag = 0;
+  if ((inline_word & insert_vlan) != 0) {
+    if ((inline_word & ~(insert_vlan | insert_svlan)) != 0) return {Fault::wqe_vlan_insertion, inline_word};
+    const std::uint32_t type = inline_word & insert_svlan ? net::ethertype_svlan : net::ethertype_cvlan;
+    tag = type << 16 | net::load_be<std::uint16_t>(wqe + inline_header_at);
+  } else if (inline_word != 0) {
+    inline_size = inline_word & prm::eth_inline_size_mask;
+    if (inline_header_at + inline_size > end) return {Fault::wqe_inline_header, inline_size};
+    if (inline_size != 0) {
+      batch_.segments[batch_.segment_count++] = {wqe + inline_header_at, inline_size};
+      length = inline_size;
+      at = std::max(first_data_at, align_unit(inline_header_at + inline_size));
+    }
+  }
+  if (const SendOutcome outcome = gather_segments(sq, wqe, at, end, length); outcome.fault != Fault::none)
+      [[unlikely]] {
+    return outcome;
+  }
+  if (length < net::ethernet_header) [[unlikely]]
+    return {Fault::wqe_too_short, length};
+
+  Frame frame{&batch_.segments[first], batch_.segment_count - first, length};
+  if (!enough_inline(sq, frame, inline_size)) [[unlikely]]
+    return {Fault::wqe_inline_mode, inline_size};
+  if (length < smallest_frame && tag == 0) {
+    batch_.segments[batch_.segment_count++] = {padding, smallest_frame - length};
+    ++frame.segment_count;
+    frame.length = smallest_frame;
+  }
+  if ((eth->cs_flags | tag) != 0) rewrite(frame, slot, eth->cs_flags, tag);
+  batch_.frames[batch_.frame_count++] = frame;
+  return {};
+}
+
+SendOutcome SendRequest::gather_segments(Sq& sq, const std::byte* wqe, std::uint32_t at, std::uint32_t end,
+                                         std::uint32_t& length) noexcept {
+  while (at < end) {
+    const auto* data = reinterpret_cast<const prm::WqeData*>(wqe + at);
+    const std::uint32_t count = data->byte_count;
+    if ((count & prm::data_seg_inline) != 0) {
+      const std::uint32_t size = count & ~prm::data_seg_inline;
+      constexpr std::uint32_t header = sizeof data->byte_count;
+      if (size > end - at - header) return {Fault::wqe_inline_data, size};
+      if (size != 0) batch_.segments[batch_.segment_count++] = {wqe + at + header, size};
+      length += size;
+      at += align_unit(header + size);
+      continue;
+    }
+    at += sizeof(prm::WqeData);
+    if (count == 0) return {Fault::wqe_empty_segment, 0};
+    if (count > longest_frame - length) return {Fault::wqe_too_long, count};
+    length += count;
+    const std::uint32_t key = data->lkey;
+    std::uint64_t address = data->address;
+    for (std::uint32_t left = count; left != 0;) {
+      Fault fault = Fault::none;
+      const Chunk chunk = keys_.reach(key, sq.pd.get(), sq.reserved_lkey, address, left, local_read, fault);
+      if (!chunk.data) [[unlikely]]
+        return {fault, key};
+      const auto part = static_cast<std::uint32_t>(chunk.length);
+      if (batch_.segment_count == SendBatch::max_segments - 1) return {Fault::wqe_too_long, length};
+      batch_.segments[batch_.segment_count++] = {chunk.data, part};
+      __builtin_prefetch(chunk.data);
+      address += part;
+      left -= part;
+    }
+  }
+  return {};
+}
+
+bool SendRequest::enough_inline(const Sq& sq, const Frame& frame, std::uint32_t inline_size) const noexcept {
+  if (sq.min_inline_mode == inline_none || inline_size >= frame.length) return true;
+  if (inline_size < net::ethernet_header) return false;
+  if (sq.min_inline_mode == inline_l2) return true;
+  std::byte front[net::usual_header_room];
+  const std::uint32_t here = std::min(frame.length, net::usual_header_room);
+  gather(front, {frame.segments, frame.segment_count}, here);
+  const net::Headers headers = net::parse(front, here, frame.length);
+  if (headers.l3 == net::L3::none) return inline_size >= headers.l3_offset;
+  if (sq.min_inline_mode == inline_ip || headers.l4 == net::L4::none) {
+    return inline_size >= std::uint32_t{headers.l3_offset} + headers.ip_header;
+  }
+  return inline_size >= headers.payload_offset;
+}
+
+void SendRequest::rewrite(Frame& frame, Segment* slot, std::uint32_t cs_flags, std::uint32_t tag) noexcept {
+  std::byte* const front = batch_.headers[batch_.frame_count].data();
+  const std::span<const Segment> original{frame.segments, frame.segment_count};
+  const std::uint32_t added = tag == 0 ? 0 : net::vlan_tag_size;
+  std::uint32_t length = frame.length + added;
+  if (length < smallest_frame) {
+    batch_.segments[batch_.segment_count++] = {padding, smallest_frame - length};
+    ++frame.segment_count;
+    frame.length = smallest_frame - added;
+    length = smallest_frame;
+  }
+
+  std::uint32_t taken = 0;  // of the original frame
+  net::Headers headers;
+  for (const std::uint32_t room : {net::usual_header_room, net::largest_header_room}) {
+    taken = std::min(frame.length, room);
+    constexpr std::uint32_t addresses = 12;
+    if (tag == 0) {
+      gather(front, {frame.segments, frame.segment_count}, taken);
+    } else {
+      gather(front + added, {frame.segments, frame.segment_count}, taken);
+      std::memmove(front, front + added, addresses);
+      net::store_be(front + addresses, tag);
+    }
+    headers = net::parse(front, taken + added, length);
+    if (!headers.wants_more) break;
+  }
+
+  // The front replaces what was taken.
+  Segment* rest = slot + 1;
+  std::uint32_t skip = taken, left = frame.segment_count;
+  while (left != 0 && skip >= rest->length) {
+    skip -= rest->length;
+    ++rest;
+    --left;
+  }
+  if (skip != 0) {
+    rest->data += skip;
+    rest->length -= skip;
+  }
+  Segment* const begin = left == 0 ? slot : rest - 1;
+  *begin = {front, taken + added};
+  frame = {begin, left + 1, length};
+
+  unsigned which = 0;
+  if ((cs_flags & (prm::eth_l3_csum | prm::eth_l3_inner_csum)) != 0) which |= net::insert_l3;
+  if ((cs_flags & (prm::eth_l4_csum | prm::eth_l4_inner_csum)) != 0) which |= net::insert_l4;
+  if (which != 0) net::insert_checksums(front, headers, {frame.segments, frame.segment_count}, which);
+}
+
+}  // namespace chime::model

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "model/card.h"
+#include "model/datapath/faults.h"
+#include "model/datapath/keys.h"
+#include "model/datapath/send_batch.h"
+
+namespace chime::model {
+
+/// What became of a SEND.
+struct SendOutcome {
+  Fault fault = Fault::none;
+  std::uint32_t detail = 0;  ///< the key, size or opcode that was at fault
+};
+
+/// Makes one frame of the batch out of a SEND request.
+class SendRequest {
+ public:
+  SendRequest(Hca::Card& card, Keys& keys, SendBatch& batch) noexcept
+      : card_(card), keys_(keys), batch_(batch) {}
+
+  /// @param wqe the request in one piece
+  /// @param ds  its 16-byte units, 2 to 63
+  SendOutcome execute(Sq& sq, const std::byte* wqe, std::uint32_t ds) noexcept;
+
+ private:
+  SendOutcome gather_segments(Sq& sq, const std::byte* wqe, std::uint32_t at, std::uint32_t end,
+                              std::uint32_t& length) noexcept;
+  /// Copies the headers to scratch memory and changes them there.
+  void rewrite(Frame& frame, Segment* slot, std::uint32_t cs_flags, std::uint32_t tag) noexcept;
+  bool enough_inline(const Sq& sq, const Frame& frame, std::uint32_t inline_size) const noexcept;
+
+  Hca::Card& card_;
+  Keys& keys_;
+  SendBatch& batch_;
+};
+
+}  // namespace chime::model
