@@ -39,14 +39,11 @@ Result<Owned<Engine>> Engine::create(Hca::Card& card) noexcept {
   if (!state) return fail(state.error());
   Owned<Engine> engine(new (std::nothrow) Engine(std::move(*state)));
   if (!engine) return fail(ENOMEM, "no memory for the card's datapath");
-  card.around.wire.plug(engine.get());
   engine->state_->port.changed();
   return engine;
 }
 
-Engine::~Engine() {
-  state_->card.around.wire.plug(nullptr);
-}
+Engine::~Engine() = default;
 
 void Engine::ring_send(Uar& uar, std::uint64_t value) noexcept {
   state_->card.host.refresh();

@@ -74,7 +74,8 @@ struct Cq final : Object {
   Arm arm = Arm::none;
   std::uint32_t arm_sequence = 0;
   std::uint32_t producer = 0;
-  std::uint32_t consumer = 0;  ///< as last read from the record
+  std::uint32_t consumer = 0;   ///< as last read from the record
+  std::uint32_t solicited = 0;  ///< index behind the last solicited CQE
   std::uint64_t moderated_since = 0;
   std::uint32_t moderated_count = 0;
   Cq* next_pending = nullptr;  ///< list of CQs with an event to come
@@ -105,9 +106,12 @@ struct Sq final : Object {
   TimestampFormat timestamp = TimestampFormat::free_running;
 
   // of the datapath
-  std::uint16_t posted = 0;   ///< basic blocks that were rung
-  std::uint16_t fetched = 0;  ///< basic blocks that were executed
-  Sq* next_busy = nullptr;    ///< list of SQs with work
+  std::uint16_t posted = 0;     ///< basic blocks that were rung
+  std::uint16_t fetched = 0;    ///< basic blocks that were executed
+  std::uint16_t announced = 0;  ///< record that was ahead of its doorbell: one must come up to it
+  bool awaits_announced = false;
+  std::uint64_t dropped_too_long = 0;  ///< frames above the port's MTU
+  Sq* next_busy = nullptr;             ///< list of SQs with work
   bool busy = false;
 };
 
@@ -129,7 +133,8 @@ struct Rq final : Object {
   TimestampFormat timestamp = TimestampFormat::free_running;
 
   // of the datapath
-  std::uint16_t consumed = 0;  ///< WQEs taken
+  std::uint16_t consumed = 0;  ///< WQEs filled
+  std::uint16_t reserved = 0;  ///< WQEs that packets under way will fill; consumed when there are none
   std::uint16_t posted = 0;    ///< as last read from the record
   std::uint64_t out_of_buffer = 0;
   std::uint64_t too_long = 0;  ///< packets that no WQE had room for

@@ -8,6 +8,7 @@
 #include "model/object/access.h"
 #include "model/object/object.h"
 #include "model/object/queue.h"
+#include "model/packet/toeplitz.h"
 
 /// @file
 /// What lies between queues and the port: transport interface send and receive, receive queue tables.
@@ -61,6 +62,9 @@ struct Tir final : Object {
   std::array<std::uint8_t, 40> toeplitz_key{};
   HashFields outer;
   HashFields inner;
+
+  // of the datapath
+  Owned<net::Toeplitz> toeplitz;  ///< `toeplitz_key` unrolled, see Engine::prepare
 };
 
 }  // namespace chime::model
