@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "hca/runtime.h"
+
+#include <new>
+#include <utility>
+
+#include "hca/model/open.h"
+
+namespace chime::hca {
+
+/// What each backend keeps for the process.
+struct Runtime::State {
+  Owned<embedded::Process> embedded;
+};
+
+Runtime::Runtime(Owned<State> state) noexcept : state_(std::move(state)) {}
+Runtime::~Runtime() = default;
+
+Result<Owned<Runtime>> Runtime::create() noexcept {
+  auto state = make_owned<State>("the HCA runtime");
+  if (!state) return fail(state.error());
+  auto process = embedded::Process::create();
+  if (!process) return fail(process.error());
+  (*state)->embedded = std::move(*process);
+  Owned<Runtime> runtime(new (std::nothrow) Runtime(std::move(*state)));
+  if (!runtime) return fail(ENOMEM, "no memory for the HCA runtime");
+  return runtime;
+}
+
+Result<Owned<Device>> Runtime::open(const OpenOptions& options) noexcept {
+  if (options.ibdev) {
+    return fail(ENOTSUP,
+                "ibdev=%s: this build opens no hardware (no rdma-core backend); without ibdev the port is on "
+                "the embedded software HCA",
+                options.ibdev);
+  }
+  return state_->embedded->open(options);
+}
+
+unsigned Runtime::step() noexcept {
+  return state_->embedded->step();
+}
+
+}  // namespace chime::hca
