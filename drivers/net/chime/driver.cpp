@@ -30,7 +30,7 @@ int remove(rte_vdev_device* device) noexcept;
 /// model thread.
 struct Driver {
   rte_vdev_driver registration{};
-  std::mutex lock;
+  std::mutex lock{};
   unsigned users = 0;               ///< ports that are open in this process
   hca::Runtime* runtime = nullptr;  ///< owned while there are users in a primary process
   PortControl* ports[RTE_MAX_ETHPORTS] = {};
@@ -163,10 +163,10 @@ int close_port(rte_eth_dev* dev) noexcept {
 
 }  // namespace chime::net
 
-RTE_PMD_REGISTER_VDEV(net_chime, chime::net::driver.registration)
+RTE_PMD_REGISTER_VDEV(net_chime, chime::net::driver.registration);
 
 CHIME_PMD_INFO(
     net_chime,
     "wire=loop|cable:<name>|<ethdev> profile=<name>|<file> ibdev=<RDMA device>|<PCI address>|<netdev> "
     "mac=<address> model_thread=shared|own|caller model_cpu=<n> loss=<rate> duplicate=<rate> "
-    "reorder=<rate> corrupt=<rate> delay=<us> fault_seed=<n>")
+    "reorder=<rate> corrupt=<rate> delay=<us> fault_seed=<n>");

@@ -49,13 +49,13 @@ enum class Kind : std::uint32_t {
 
 /// What travels in rte_mp_msg::param, both ways.
 struct Message {
-  Kind kind;
-  std::uint16_t port_id;
-  std::uint16_t queue;
-  std::uint32_t value;  ///< MTU, index of a MAC address
-  std::int32_t result;  ///< of a reply: 0 or a negative errno
-  rte_ether_addr mac;
-  HcaCounters counters;
+  Kind kind{};
+  std::uint16_t port_id = 0;
+  std::uint16_t queue = 0;
+  std::uint32_t value = 0;  ///< MTU, index of a MAC address
+  std::int32_t result = 0;  ///< of a reply: 0 or a negative errno
+  rte_ether_addr mac{};
+  HcaCounters counters{};
 };
 static_assert(std::is_trivially_copyable_v<Message>);
 static_assert(sizeof(Message) <= RTE_MP_MAX_PARAM_LEN);
@@ -136,7 +136,7 @@ int follow_primary(const Message& message) noexcept {
   // A process of the group need not have attached every port.
   if (dev.dev_ops != &secondary_ops) return 0;
   install_bursts(dev);
-  rte_eth_fp_ops& fast = rte_eth_fp_ops[message.port_id];
+  struct rte_eth_fp_ops& fast = ::rte_eth_fp_ops[message.port_id];
   fast.rxq.data = dev.data->rx_queues;
   fast.rxq.clbk = reinterpret_cast<void**>(dev.post_rx_burst_cbs);
   fast.txq.data = dev.data->tx_queues;
@@ -162,7 +162,7 @@ int receive(const rte_mp_msg* packed, const void* peer) noexcept {
 /// Has the primary do something. @return its answer in `message`
 Result<> ask(Message& message) noexcept {
   rte_mp_msg request = pack(message);
-  rte_mp_reply replies{};
+  struct rte_mp_reply replies {};
   if (rte_mp_request_sync(&request, &replies, &patience) != 0 || replies.nb_received != 1) {
     std::free(replies.msgs);
     return fail(EIO, "the primary process does not answer (%s)", rte_strerror(rte_errno));
@@ -258,7 +258,7 @@ void close_channel() noexcept {
 
 void tell_secondaries(const rte_eth_dev& dev) noexcept {
   rte_mp_msg request = pack({.kind = Kind::bursts_changed, .port_id = dev.data->port_id});
-  rte_mp_reply replies{};
+  struct rte_mp_reply replies {};
   if (rte_mp_request_sync(&request, &replies, &patience) != 0 && rte_errno != ENOTSUP)
     log(LogLevel::warning, shared_of(dev).name, "a secondary process did not follow a start or stop (%s)",
         rte_strerror(rte_errno));
