@@ -40,6 +40,10 @@ class Port {
  public:
   virtual ~Port() = default;
 
+  /// To be called whenever the port is started: takes the embedded HCA's wire into use, if that has not
+  /// happened yet. A card needs nothing. ENODEV, EBUSY or ELOOP list the wires that would work.
+  virtual Result<> start() noexcept { return {}; }
+
   virtual Result<LinkState> link() noexcept = 0;
   virtual Result<> set_link(bool up) noexcept = 0;
 

@@ -22,6 +22,7 @@ void undo(PortControl& port) noexcept {
   rte_eth_dev_data& data = *port.dev.data;
   port.recovery.stop();
   port.interrupts.disable_rx();
+  port.flow.stop();
   port.steering.reset();
   for (std::uint16_t i = 0; i < data.nb_rx_queues; ++i) {
     if (!port.rx[i]) continue;
@@ -69,9 +70,13 @@ Result<> steer(PortControl& port) noexcept {
   std::array<std::uint32_t, max_queues> rqns;
   for (std::uint16_t i = 0; i < count; ++i) rqns[i] = port.rx[i]->number();
   AddressList list;
-  return keep(port.steering, RxSteering::create(*port.hca->device, port.hca->transport_domain.number(),
-                                                std::span(rqns).first(count), port.shared.rss,
-                                                receive_filter(port.filter, list)));
+  ReceiveFilter filter = receive_filter(port.filter, list);
+  filter.isolated = port.flow.isolated();
+  Result<> done =
+      keep(port.steering, RxSteering::create(*port.hca->device, port.hca->transport_domain.number(),
+                                             std::span(rqns).first(count), port.shared.rss, filter));
+  if (done) done = port.flow.start(*port.steering, port.shared.rss.key);
+  return done;
 }
 
 Result<> enable_rx_interrupts(PortControl& port) noexcept {
@@ -108,6 +113,7 @@ void choose_bursts(PortControl& port) noexcept {
 
 Result<> bring_up(PortControl& port) noexcept {
   Result<> done = check_queues(port);
+  if (done) done = port.hca->device->port().start();
   if (done) done = port.hca->device->port().set_mtu(port.dev.data->mtu);
   if (done) done = start_queues(port);
   if (done) done = steer(port);

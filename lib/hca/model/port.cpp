@@ -29,11 +29,11 @@ Result<Owned<EmbeddedPort>> EmbeddedPort::make(Kernel& kernel, model::Loop& loop
                                                const MacAddress& mac) noexcept {
   auto port = make_owned<EmbeddedPort>("the embedded HCA's port", kernel, loop, wire, identity, mac);
   if (!port) return port;
-  if (auto started = (*port)->start(); !started) return fail(started.error());
+  if (auto started = (*port)->open(); !started) return fail(started.error());
   return port;
 }
 
-Result<> EmbeddedPort::start() noexcept {
+Result<> EmbeddedPort::open() noexcept {
   change_fd_ = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
   if (change_fd_ < 0) return fail(errno, "the port's change descriptor: eventfd: %s", std::strerror(errno));
   return on_loop(loop_, [&] { return write_unicast(kernel_, mac_, {}); });
@@ -60,9 +60,6 @@ Result<LinkState> EmbeddedPort::link() noexcept {
 }
 
 Result<> EmbeddedPort::set_link(bool up) noexcept {
-  if (up) {
-    if (auto ready = wire_.ready(); !ready) return ready;
-  }
   return on_loop(loop_, [&] {
     prm::Box<prm::paos_reg> paos;
     paos.set(prm::paos_reg::local_port, only_port)

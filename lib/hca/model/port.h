@@ -26,6 +26,7 @@ class EmbeddedPort final : public Port {
       : kernel_(kernel), loop_(loop), wire_(wire), identity_(identity), mac_(mac) {}
   ~EmbeddedPort() override;
 
+  Result<> start() noexcept override { return wire_.ready(); }
   Result<LinkState> link() noexcept override;
   Result<> set_link(bool up) noexcept override;
   Result<std::uint32_t> mtu() noexcept override;
@@ -46,7 +47,7 @@ class EmbeddedPort final : public Port {
   void changed() noexcept;
 
  private:
-  Result<> start() noexcept;
+  Result<> open() noexcept;
   Result<> read_physical(PortCounters& counters) noexcept;
 
   Kernel& kernel_;
