@@ -53,8 +53,9 @@ def check_places(model, s):
         if f.name in names:
             fail(where, "stands twice")
         names.add(f.name)
-        each = f.stride if f.type is None and f.array else model.size_of(f)
-        end = f.bit + each * (f.count if f.array else 1)
+        size = model.size_of(f)
+        each = f.stride if f.type is None else size
+        end = f.bit + each * (f.count - 1 if f.array else 0) + size
         growing = f.tail or (f.type is not None and model.structs[f.type].tail)
         if growing:
             if f.bit != s.size * 8:

@@ -106,6 +106,7 @@ class Printer {
     for (std::size_t i = 0; i < std::min(count, room); ++i) {
       nested(field, static_cast<long>(i), bytes.subspan(offset + i * size, size), bytes);
     }
+    if (room < count) unnamed(bytes, (offset + room * size) * 8, (offset + count * size) * 8);  // cut off
     return (offset + count * size) * 8;
   }
 
@@ -145,7 +146,10 @@ class Printer {
 
   std::size_t value(const FieldInfo& field, std::size_t bit, Bytes bytes) noexcept {
     const std::size_t end = bit + field.width;
-    if (end > bytes.size() * 8) return end;
+    if (end > bytes.size() * 8) {
+      unnamed(bytes, bit, end);  // cut off
+      return end;
+    }
     const std::uint64_t v = get_bits(bytes.data(), bit, field.width);
     if (v == 0 && !options_.zeros) return end;
     indent();
@@ -196,6 +200,7 @@ class Printer {
       }
       sink_("\n");
     }
+    if (room < count) unnamed(bytes, bit + room * field.stride, end);  // cut off
     return end;
   }
 
