@@ -53,7 +53,6 @@ class EthdevWire final : public BareWire {
   struct Setup {
     std::uint16_t port = none;
     bool receives = false, sends = false;
-    bool tells_link = false;  ///< by RTE_ETH_EVENT_INTR_LSC
     std::uint32_t largest = standard_frame;
   };
 
@@ -73,10 +72,10 @@ class EthdevWire final : public BareWire {
 
   // Between two steps.
   void handle(std::uint32_t events) noexcept;
-  void use(const Setup& setup) noexcept;
   void stop_using() noexcept;
-  void look_at_link() noexcept;
-  void changed() noexcept {
+  /// @return whether it has changed
+  bool look_at_link() noexcept;
+  void tell_port() noexcept {
     if (plugged_) plugged_->wire_changed();
   }
 

@@ -115,9 +115,9 @@ unsigned EthdevWire::poll(unsigned budget) noexcept {
     handle(events.exchange(0, std::memory_order_acquire));
   }
   if (used_.port == none) return 0;
-  if (!used_.tells_link && ++polls_ % 256 == 0 &&
-      clock_.nanoseconds() - link_looked_at_ >= look_at_link_every_ns) {
-    look_at_link();
+  // Not every driver with a link interrupt raises the event: some only update what is looked at here.
+  if (++polls_ % 256 == 0 && clock_.nanoseconds() - link_looked_at_ >= look_at_link_every_ns) {
+    if (look_at_link()) tell_port();
   }
   if (!used_.receives) return 0;
   unsigned done = 0;
@@ -175,31 +175,35 @@ void EthdevWire::hand_over(std::span<rte_mbuf*> mbufs) noexcept {
 }
 
 void EthdevWire::handle(std::uint32_t events) noexcept {
-  // Prepared first: the others are about that port.
-  if (events & EthdevEvents::prepared_event) use(prepared_);
-  if (events & EthdevEvents::removal_event && used_.port != none) {
-    pulled_.store(true);
-    stop_using();
+  bool changed = events & EthdevEvents::changed_event;
+  if (events & EthdevEvents::prepared_event) {
+    // The other events are about this one.
+    used_ = prepared_;
+    link_ = {};
+    look_at_link();
+    changed = true;
   }
-  if (events & EthdevEvents::link_event && used_.port != none) look_at_link();
-  if (events & EthdevEvents::changed_event) changed();
-}
-
-void EthdevWire::use(const Setup& setup) noexcept {
-  used_ = setup;
-  link_ = {};
-  look_at_link();
-  changed();
+  if (used_.port != none) {
+    if (events & EthdevEvents::removal_event) {
+      pulled_.store(true);
+      used_ = {};
+      link_ = {};
+      changed = true;
+    } else if (events & EthdevEvents::link_event) {
+      changed |= look_at_link();
+    }
+  }
+  if (changed) tell_port();
 }
 
 void EthdevWire::stop_using() noexcept {
   if (used_.port == none) return;
   used_ = {};
   link_ = {};
-  changed();
+  tell_port();
 }
 
-void EthdevWire::look_at_link() noexcept {
+bool EthdevWire::look_at_link() noexcept {
   link_looked_at_ = clock_.nanoseconds();
   rte_eth_link link{};
   model::WireLink now;
@@ -207,9 +211,9 @@ void EthdevWire::look_at_link() noexcept {
     bool unknown = link.link_speed == RTE_ETH_SPEED_NUM_NONE || link.link_speed == RTE_ETH_SPEED_NUM_UNKNOWN;
     now = {true, unknown ? unbound_speed_mbps : link.link_speed};
   }
-  if (now.up == link_.up && now.speed_mbps == link_.speed_mbps) return;
+  bool changed = now.up != link_.up || now.speed_mbps != link_.speed_mbps;
   link_ = now;
-  changed();
+  return changed;
 }
 
 }  // namespace chime::wire

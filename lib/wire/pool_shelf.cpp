@@ -32,14 +32,15 @@ Result<rte_mempool*> PoolShelf::take(std::uint16_t port, unsigned count, std::ui
     return fail(ENOSPC, "the mempools of %zu wires are in use or have mbufs out", places_.size());
   }
   char name[RTE_MEMPOOL_NAMESIZE];
-  std::snprintf(name, sizeof name, "chime_wire_%u", made_);
+  do {
+    std::snprintf(name, sizeof name, "chime_wire_%u", made_++);
+  } while (rte_mempool_lookup(name));
   rte_mempool* pool = rte_pktmbuf_pool_create(
       name, count, 0, 0, static_cast<std::uint16_t>(room + RTE_PKTMBUF_HEADROOM), SOCKET_ID_ANY);
   if (!pool) {
-    return fail(rte_errno ? rte_errno : ENOMEM, "a mempool of %u mbufs of %u bytes: %s; give EAL more memory",
-                count, room, rte_strerror(rte_errno));
+    return fail(ENOMEM, "no memory for a mempool of %u mbufs of %u bytes (%s); give EAL more", count, room,
+                rte_strerror(rte_errno));
   }
-  ++made_;
   *empty = {pool, room, port, true};
   return pool;
 }
