@@ -107,14 +107,23 @@ void choose_bursts(PortControl& port) noexcept {
   shared.tx_variant = data.nb_tx_queues != 0 ? port.tx[0]->variant() : TxVariant{};
   for (std::uint16_t i = 1; i < data.nb_tx_queues; ++i)
     shared.tx_variant = tx_variant_of_both(shared.tx_variant, port.tx[i]->variant());
-  // Scattering follows the largest frame, whatever the application asked for.
-  port.dev.data->scattered_rx = shared.rx_variant == RxVariant::full;
+  const auto scattered = [](const auto& queue) { return queue && queue->fast()->segments > 1; };
+  port.dev.data->scattered_rx = std::any_of(port.rx.begin(), port.rx.begin() + data.nb_rx_queues, scattered);
+}
+
+/// The wire first: it says which MTU there can be.
+Result<> start_card(PortControl& port) noexcept {
+  hca::Port& card = port.hca->device->port();
+  if (Result<> done = card.start(); !done) return done;
+  Result<std::uint32_t> max_mtu = card.max_mtu();
+  if (!max_mtu) return fail(max_mtu.error());
+  port.shared.max_mtu = *max_mtu;
+  return card.set_mtu(port.dev.data->mtu);
 }
 
 Result<> bring_up(PortControl& port) noexcept {
   Result<> done = check_queues(port);
-  if (done) done = port.hca->device->port().start();
-  if (done) done = port.hca->device->port().set_mtu(port.dev.data->mtu);
+  if (done) done = start_card(port);
   if (done) done = start_queues(port);
   if (done) done = steer(port);
   if (done) done = enable_rx_interrupts(port);
