@@ -2,6 +2,7 @@
 #include "ops.h"
 
 #include "driver.h"
+#include "flow/ops.h"
 #include "info.h"
 #include "mtu.h"
 #include "port_link.h"
@@ -55,6 +56,7 @@ consteval eth_dev_ops make_primary_ops() noexcept {
   ops.rss_hash_conf_get = get_rss_hash;
   ops.reta_update = Op<update_reta>::call;
   ops.reta_query = query_reta;
+  ops.flow_ops_get = get_flow_ops;
 
   ops.stats_get = get_stats;
   ops.stats_reset = Op<reset_stats>::call;

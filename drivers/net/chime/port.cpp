@@ -54,6 +54,7 @@ void close_hca(PortControl& port) noexcept {
   port.recovery.stop();
   port.interrupts.close();
   port.dev.intr_handle = nullptr;
+  port.flow.stop();
   port.steering.reset();
   for (auto& queue : port.rx) queue.reset();
   for (auto& queue : port.tx) queue.reset();

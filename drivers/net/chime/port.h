@@ -10,6 +10,7 @@
 #include "base/array.h"
 #include "base/error.h"
 #include "devargs.h"
+#include "flow/rules.h"
 #include "hca/port.h"
 #include "hca/runtime.h"
 #include "interrupts.h"
@@ -66,6 +67,7 @@ struct PortControl {
   std::array<Owned<RxQueueControl>, max_queues> rx;
   std::array<Owned<TxQueueControl>, max_queues> tx;
   Owned<RxSteering> steering;  ///< while started, if there are receive queues
+  FlowRules flow;
   Interrupts interrupts;
   PeriodicAlarm recovery;  ///< while started
 

@@ -60,6 +60,8 @@ class RxSteering {
   bool isolated() const noexcept { return isolated_; }
   /// Makes the root lead to a table; nullopt: to what the port receives by itself.
   Result<> set_front(std::optional<std::uint32_t> table) noexcept;
+  /// Closes the root for good: the port receives nothing, and what it led to can go.
+  void shut() noexcept { root_->close(); }
   /// Leads the gate to what the port receives by itself, now and after every change, until remove(). A gate
   /// of an isolated port stays closed.
   Result<> add(Gate& gate) noexcept;

@@ -10,6 +10,7 @@
 #include <type_traits>
 
 #include "driver.h"
+#include "flow/ops.h"
 #include "info.h"
 #include "log.h"
 #include "mtu.h"
@@ -234,6 +235,7 @@ consteval eth_dev_ops make_secondary_ops() noexcept {
   ops.dev_supported_ptypes_get = get_supported_packet_types;
   ops.rss_hash_conf_get = get_rss_hash;
   ops.reta_query = query_reta;
+  ops.flow_ops_get = get_flow_ops;  // refuses in words
   ops.rx_queue_start = forward_queue<Kind::start_rx_queue>;
   ops.rx_queue_stop = forward_queue<Kind::stop_rx_queue>;
   ops.tx_queue_start = forward_queue<Kind::start_tx_queue>;
