@@ -8,6 +8,7 @@
 #include "model/hca.h"
 #include "model/object/access.h"
 #include "model/object/counter.h"
+#include "model/object/page_store.h"
 #include "model/object/port.h"
 #include "model/object/queue.h"
 #include "model/object/steering.h"
@@ -16,23 +17,38 @@
 
 namespace chime::model {
 
+/// How far the host has brought the device up.
+enum class DeviceState : std::uint8_t { disabled, enabled, initialized };
+
 /// All of the card's state. Commands (lib/model/command) and the datapath (lib/model/datapath) work on it; it
-/// does nothing itself.
+/// decides nothing itself.
 class Hca::Card {
  public:
   static Result<Owned<Card>> create(const Profile& profile, const Surroundings& surroundings) noexcept;
+  Card(const Profile& profile, Capabilities own, const Surroundings& surroundings) noexcept;
   ~Card();
-
-  Card(const Profile& profile, const Surroundings& surroundings) noexcept;
 
   /// One sentence to Diagnostics; cut at about 250 characters.
   /// @param rule a stable identifier in lower case with dots
   [[gnu::format(printf, 5, 6)]] void find(const char* rule, Severity severity, std::uint32_t object,
                                           const char* format, ...) noexcept;
 
+  /// Destroys what belongs to user context `uid`, or everything with `all`. @return objects left because
+  /// others use them
+  std::uint32_t destroy_objects(std::uint16_t uid, bool all) noexcept;
+
   Surroundings around;
   HostView host;
   Capabilities capabilities;
+  Identity identity;
+  PortLimits limits;
+  Behaviour behaviour;
+
+  DeviceState state = DeviceState::disabled;
+  std::uint16_t issi = 0;
+  PageStore pages;               ///< given by the host for the card's own use
+  bool host_big_endian = false;  ///< HOST_ENDIANNESS
+  std::uint32_t vectors;         ///< interrupts that EQs may name
 
   // What uses comes after what it uses: destruction runs the other way.
   ObjectTable<UserContext> user_contexts;
@@ -52,11 +68,13 @@ class Hca::Card {
   ObjectTable<Tir> tirs;
   ObjectTable<FlowTable> flow_tables;
   ObjectTable<FlowGroup> flow_groups;
+  std::uint32_t flow_entries = 0;    ///< in all tables
   Ref<FlowTable> root[table_types];  ///< where packets enter, by TableType
+  L2Table l2_table;
 
   VportContext vport;
   PhysicalPort port;
-  std::uint32_t reserved_lkey = 0;  ///< QUERY_SPECIAL_CONTEXTS
+  std::uint32_t reserved_lkey = 0x00000700;  ///< QUERY_SPECIAL_CONTEXTS: reaches all of physical memory
   Owned<Engine> engine;
 };
 

@@ -32,6 +32,9 @@ struct Identity {
   std::uint16_t firmware_minor = 0;
   std::uint16_t firmware_subminor = 0;
   char psid[17] = {};  ///< board identification, NUL-terminated
+  /// Permanent MAC address, as a 48-bit number. Locally administered; several cards of one process must be
+  /// given different ones (MODIFY_NIC_VPORT_CONTEXT, permanent_address).
+  std::uint64_t base_mac = 0x0200c0ffee00;
 };
 
 /// The port's limits.

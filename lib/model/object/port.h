@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "base/array.h"
+#include "model/object/sparse.h"
 
 /// @file
 /// The card's port, and the NIC's virtual port on it.
@@ -45,17 +46,42 @@ struct VportContext {
   std::uint64_t node_guid = 0;
   std::uint64_t port_guid = 0;
   std::uint64_t system_image_guid = 0;
-  std::uint8_t admin_state = 1;  ///< 0 down, 1 up, 2 auto
+  static constexpr std::uint8_t admin_down = 0;
+  std::uint8_t admin_state = 2;  ///< 0 down, 1 up, 2 as the port
 
   TrafficCounts received;
   TrafficCounts transmitted;
 };
 
+/// SET_L2_TABLE_ENTRY: addresses that the embedded switch brings to this function.
+struct L2Entry {
+  Mac address{};
+  bool vlan_valid = false;
+  std::uint16_t vlan = 0;
+};
+
+/// By index; owns its entries.
+struct L2Table {
+  L2Table() noexcept = default;
+  ~L2Table() { clear(); }
+  void clear() noexcept {
+    entries.for_each([](L2Entry& entry) { Owned<L2Entry>(&entry).reset(); });
+    entries.clear();
+  }
+  Sparse<L2Entry> entries;
+};
+
 /// What the card's registers say of its port: PAOS, PMTU, PTYS, PPCNT.
 struct PhysicalPort {
   bool admin_up = true;
-  std::uint16_t admin_mtu = 1522;  ///< bytes of frame without FCS, at most; larger ones are dropped
-  std::uint16_t max_mtu = 10000;   ///< the profile's, bounded by the wire
+  static constexpr std::uint16_t fcs = 4;  ///< bytes; registers count it, frames here don't have it
+
+  std::uint16_t admin_mtu = 1518;      ///< bytes of frame without FCS, at most; larger ones are dropped
+  std::uint32_t speeds_admin = 0;      ///< PTYS.eth_proto_admin; 0 all
+  std::uint32_t ext_speeds_admin = 0;  ///< PTYS.ext_eth_proto_admin; 0 all
+  bool autonegotiation_off = false;
+  bool pause_transmit = false;
+  bool pause_receive = false;
 
   // of the datapath
   bool wire_up = false;

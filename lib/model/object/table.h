@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/array.h"
+#include "model/object/object.h"
 #include "model/object/sparse.h"
 
 namespace chime::model {
@@ -15,11 +16,12 @@ template <class T>
 class ObjectTable {
  public:
   /// @param limit numbers are below it
-  ObjectTable(std::uint32_t first, std::uint32_t limit) noexcept
-      : first_(first), limit_(limit), next_(first) {}
+  ObjectTable(Kind kind, std::uint32_t first, std::uint32_t limit) noexcept
+      : kind_(kind), first_(first), limit_(limit), next_(first) {}
   ~ObjectTable() { clear(); }
 
   T* find(std::uint32_t number) const noexcept { return map_.find(number); }
+  Kind kind() const noexcept { return kind_; }
   std::uint32_t live() const noexcept { return map_.count(); }
   bool full() const noexcept { return live() >= limit_ - first_; }
 
@@ -60,6 +62,7 @@ class ObjectTable {
   }
 
   Sparse<T> map_;
+  Kind kind_;
   std::uint32_t first_;
   std::uint32_t limit_;
   std::uint32_t next_;
