@@ -20,6 +20,10 @@ hca::MacAddress mac_of(const rte_ether_addr& address) noexcept {
 /// Sets one setting and applies; puts the former value back when the card refuses.
 template <class T>
 Result<> change(PortControl& port, T& setting, T value) noexcept {
+  // ethdev repeats its settings at every start.
+  if constexpr (requires { setting == value; }) {
+    if (setting == value) return {};
+  }
   T former = std::exchange(setting, std::move(value));
   Result<> done = apply_filter(port);
   if (!done) {
@@ -71,7 +75,6 @@ Result<> disable_all_multicast(PortControl& port) noexcept {
 Result<> set_mac(PortControl& port, rte_ether_addr* address) noexcept {
   const hca::MacAddress mac = mac_of(*address);
   hca::MacAddress& own = port.filter.unicast[0];
-  // ethdev repeats it at every start.
   if (mac == own) return {};
   hca::Port& card = port.hca->device->port();
   if (Result<> done = card.set_mac(mac); !done) return done;
@@ -85,9 +88,7 @@ Result<> add_mac(PortControl& port, rte_ether_addr* address, std::uint32_t index
                  std::uint32_t /*pool*/) noexcept {
   if (index == 0 || index >= max_mac_addresses)
     return fail(EINVAL, "MAC address %u: a port has %u", index, max_mac_addresses);
-  const hca::MacAddress mac = mac_of(*address);
-  if (mac == port.filter.unicast[index]) return {};
-  return change(port, port.filter.unicast[index], mac);
+  return change(port, port.filter.unicast[index], mac_of(*address));
 }
 
 Result<> remove_mac(PortControl& port, std::uint32_t index) noexcept {
