@@ -76,8 +76,9 @@ def field_text(s, f):
 
 def traits(model, s):
     out = ""
-    for c in model.commands.values():
-        if c.input == s.name:
+    mine = [c for c in model.commands.values() if c.input == s.name]
+    for c in mine:
+        if len(mine) == 1:  # not an input that several commands share
             out += f"  static constexpr cmd_opcode opcode_value = cmd_opcode::{ident(c.name)};\n"
             if c.op_mod is not None:
                 out += f"  static constexpr std::uint32_t op_mod_value = {c.op_mod:#x};\n"

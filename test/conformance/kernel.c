@@ -13,7 +13,9 @@ typedef uint64_t u64;
 #define PAGE_SIZE 4096
 #define IB_WC_GRH 1
 
-#include "mlx5_ifc.h"
 #include "kernel-enums.h"
+#include "mlx5_ifc.h"
 
-int main(void) { return 0; }
+int main(void) {
+  return 0;
+}
