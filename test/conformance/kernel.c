@@ -13,8 +13,11 @@ typedef uint64_t u64;
 #define PAGE_SIZE 4096
 #define IB_WC_GRH 1
 
-#include "kernel-enums.h"
+// The second needs the first.
+// clang-format off
 #include "mlx5_ifc.h"
+#include "kernel-enums.h"
+// clang-format on
 
 int main(void) {
   return 0;
