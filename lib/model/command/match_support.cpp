@@ -4,7 +4,8 @@
 #include "model/command/steering.h"
 
 /// @file
-/// What a flow group may match on: the fields that ft_field_support names, as a mask over the parameters.
+/// What a flow group may match on: the fields that ft_field_support names, as far as the model parses them,
+/// as a mask over the parameters.
 
 namespace chime::model {
 namespace {
@@ -53,22 +54,11 @@ void mark_outer(prm::ConstView<S> s, Allowed& allowed) noexcept {
   mark_addresses(s.get(S::outer_sip), s.get(S::outer_dip), allowed.at(P::outer_headers));
 }
 
-void mark_inner(prm::ConstView<S> s, Allowed& allowed) noexcept {
-  Marker<L>(s, allowed.at(P::inner_headers))(S::inner_dmac, L::dmac_47_16, L::dmac_15_0)(
-      S::inner_smac, L::smac_47_16, L::smac_15_0)(S::inner_ether_type, L::ethertype)(
-      S::inner_ip_version, L::ip_version)(S::inner_first_prio, L::first_prio)(
-      S::inner_first_cfi, L::first_cfi)(S::inner_first_vid, L::first_vid, L::cvlan_tag, L::svlan_tag)(
-      S::inner_frag, L::frag)(S::inner_ip_protocol, L::ip_protocol)(S::inner_ip_ecn, L::ip_ecn)(
-      S::inner_ip_dscp, L::ip_dscp)(S::inner_udp_sport, L::udp_sport)(S::inner_udp_dport, L::udp_dport)(
-      S::inner_tcp_sport, L::tcp_sport)(S::inner_tcp_dport, L::tcp_dport)(S::inner_tcp_flags, L::tcp_flags);
-  mark_addresses(s.get(S::inner_sip), s.get(S::inner_dip), allowed.at(P::inner_headers));
-}
-
 void mark_misc(prm::ConstView<S> s, Allowed& allowed) noexcept {
   Marker<M>(s, allowed.at(P::misc_parameters))(S::outer_second_prio, M::outer_second_prio)(
       S::outer_second_cfi, M::outer_second_cfi)(S::outer_second_vid, M::outer_second_vid,
                                                 M::outer_second_cvlan_tag, M::outer_second_svlan_tag)(
-      S::outer_vxlan_vni, M::vxlan_vni)(S::outer_gre_protocol, M::gre_protocol);
+      S::outer_esp_spi, M::outer_esp_spi);
 }
 
 }  // namespace
@@ -79,7 +69,6 @@ bool read_mask(Command& c, TableType type, std::uint32_t criteria_enable, std::s
   const auto support = table_properties(c.card, type).at(prm::flow_table_prop_layout::ft_field_support);
   mark_outer(support, allowed);
   mark_misc(support, allowed);
-  mark_inner(support, allowed);
 
   auto word_at = [](std::span<const std::byte> bytes, std::size_t i) {
     std::uint32_t word;

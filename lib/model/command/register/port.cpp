@@ -20,7 +20,7 @@ struct Speed {
 constexpr Speed speeds[] = {
     {1'000, 1u << 1, 1u << 1},  {10'000, 1u << 12, 1u << 4}, {25'000, 1u << 27, 1u << 6},
     {40'000, 1u << 6, 1u << 5}, {50'000, 1u << 30, 1u << 8}, {100'000, 1u << 20, 1u << 9},
-    {200'000, 0, 1u << 12},     {400'000, 0, 1u << 15},
+    {200'000, 0, 1u << 12},     {400'000, 0, 1u << 16},
 };
 
 /// The fastest that the card has and that is not faster than the link.
