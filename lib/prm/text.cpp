@@ -2,6 +2,7 @@
 #include "prm/text.h"
 
 #include <algorithm>
+#include <cinttypes>
 #include <cstdio>
 
 #include "prm/view.h"
@@ -153,7 +154,7 @@ class Printer {
     const std::uint64_t v = get_bits(bytes.data(), bit, field.width);
     if (v == 0 && !options_.zeros) return end;
     indent();
-    write("%s = %#llx", field.name, static_cast<unsigned long long>(v));
+    write("%s = %#" PRIx64, field.name, v);
     if (field.enumeration != nullptr) names(*field.enumeration, v);
     if (options_.meanings && *field.meaning) write("  # %s", field.meaning);
     sink_("\n");
@@ -195,8 +196,8 @@ class Printer {
       indent();
       write(octets ? "%s[%zu] = " : "%s[%zu] =", field.name, i);
       for (std::size_t k = i; k < stop; ++k) {
-        write(octets ? "%02llx" : " %#llx",
-              static_cast<unsigned long long>(get_bits(bytes.data(), bit + k * field.stride, field.width)));
+        write(octets ? "%02" PRIx64 : " %#" PRIx64,
+              get_bits(bytes.data(), bit + k * field.stride, field.width));
       }
       sink_("\n");
     }
@@ -214,8 +215,7 @@ class Printer {
       const std::uint64_t v = get_bits(bytes.data(), from, width);
       if (v != 0) {
         indent();
-        write("reserved[%#zx] = %#llx\n", dword * 4,
-              static_cast<unsigned long long>(v << (dword * 32 + 32 - stop)));
+        write("reserved[%#zx] = %#" PRIx64 "\n", dword * 4, v << (dword * 32 + 32 - stop));
       }
       from = stop;
     }

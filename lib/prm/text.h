@@ -27,23 +27,22 @@
 
 namespace chime::prm {
 
+template <class F>
+concept TextTarget = std::is_invocable_v<const F&, std::string_view>;
+
 /// Where text goes: refers to something callable with a std::string_view, which must outlive the Sink.
 class Sink {
  public:
-  template <class F>
-  requires(!std::is_same_v<std::remove_cvref_t<F>, Sink> && std::is_invocable_v<F&, std::string_view>)
-      Sink(F&& f)
-  noexcept
-      : target_(const_cast<void*>(static_cast<const void*>(std::addressof(f)))),
-        call_([](void* target, std::string_view text) {
-          (*static_cast<std::remove_reference_t<F>*>(target))(text);
-        }) {}
+  template <TextTarget F>
+  Sink(const F& f) noexcept  // NOLINT(google-explicit-constructor): a lambda where a Sink is asked for
+      : target_(std::addressof(f)),
+        call_([](const void* target, std::string_view text) { (*static_cast<const F*>(target))(text); }) {}
 
   void operator()(std::string_view text) const { call_(target_, text); }
 
  private:
-  void* target_;
-  void (*call_)(void*, std::string_view);
+  const void* target_;
+  void (*call_)(const void*, std::string_view);
 };
 
 struct PrintOptions {
