@@ -72,7 +72,7 @@ void CableBoard::give_back(CableEnd& end) noexcept {
   end.executor_.run([&]() noexcept {
     if (!end.peer_) return;
     end.peer_->peer_ = nullptr;
-    end.tell(end.peer_->port_);
+    if (end.port_) end.tell(end.peer_->port_);
   });
   bool in_use = false;
   for (Cable::End& candidate : end.cable_.ends) {
@@ -90,8 +90,9 @@ CableEnd::~CableEnd() {
 }
 
 void CableEnd::plug(model::WirePort* port) noexcept {
+  bool changed = (port == nullptr) != (port_ == nullptr);
   port_ = port;
-  if (peer_) tell(peer_->port_);
+  if (changed && peer_) tell(peer_->port_);
 }
 
 void CableEnd::transmit(std::span<const model::Frame> frames) noexcept {

@@ -83,6 +83,12 @@ class EthdevWire final : public BareWire {
   unsigned receive(std::uint16_t budget) noexcept;
   void hand_over(std::span<rte_mbuf*> mbufs) noexcept;
   void send(std::span<const model::Frame> frames) noexcept;
+  bool fits(const model::Frame& frame) const noexcept {
+    return frame.length != 0 && frame.length <= used_.largest;
+  }
+  /// @param bytes of the packets; made that of those that went
+  /// @return packets that the driver did not take, and which were dropped
+  std::uint64_t burst_out(std::span<rte_mbuf*> packets, std::uint64_t& bytes) noexcept;
 
   EthdevEvents& events_;
   Executor& executor_;

@@ -67,7 +67,7 @@ void EthdevWire::send(std::span<const model::Frame> frames) noexcept {
   const std::uint32_t room = mbufs_.room();
   std::size_t needed = 0, fitting = 0;
   for (const model::Frame& frame : frames) {
-    if (frame.length > used_.largest) continue;
+    if (!fits(frame)) continue;
     needed += (frame.length + room - 1) / room;
     ++fitting;
   }
@@ -83,7 +83,7 @@ void EthdevWire::send(std::span<const model::Frame> frames) noexcept {
   std::uint64_t bytes = 0;
   for (std::size_t i = 0; i < needed; ++i) rte_pktmbuf_reset(mbufs[i]);
   for (const model::Frame& frame : frames) {
-    if (frame.length > used_.largest) continue;
+    if (!fits(frame)) continue;
     std::size_t n = (frame.length + room - 1) / room;
     fill({&mbufs[next], n}, frame, room);
     packets[count++] = mbufs[next];
@@ -91,20 +91,38 @@ void EthdevWire::send(std::span<const model::Frame> frames) noexcept {
     bytes += frame.length;
   }
 
-  std::uint16_t sent = 0;
-  for (unsigned attempts = 0; sent < count && attempts < send_attempts; ++attempts) {
-    std::uint16_t n =
-        rte_eth_tx_burst(used_.port, 0, &packets[sent], static_cast<std::uint16_t>(count - sent));
-    if (n != 0) attempts = 0;
-    sent = static_cast<std::uint16_t>(sent + n);
-  }
-  if (sent < count) {
-    for (std::size_t i = sent; i < count; ++i) bytes -= packets[i]->pkt_len;
-    counters_.tx_dropped.no_buffer.add(count - std::size_t{sent});
-    mbufs_.give({&packets[sent], std::size_t{count} - sent});
-  }
-  counters_.tx_frames.add(sent);
+  std::uint64_t dropped = burst_out({packets.data(), count}, bytes);
+  counters_.tx_dropped.no_buffer.add(dropped);
+  counters_.tx_frames.add(count - dropped);
   counters_.tx_bytes.add(bytes);
+}
+
+std::uint64_t EthdevWire::burst_out(std::span<rte_mbuf*> packets, std::uint64_t& bytes) noexcept {
+  std::uint64_t dropped = 0;
+  auto drop = [&](std::span<rte_mbuf*> which) noexcept {
+    for (const rte_mbuf* packet : which) bytes -= packet->pkt_len;
+    dropped += which.size();
+    mbufs_.give(which);
+  };
+  unsigned attempts = 0;
+  bool stuck = false;
+  while (!packets.empty()) {
+    auto wanted = static_cast<std::uint16_t>(packets.size());
+    std::uint16_t sent = rte_eth_tx_burst(used_.port, 0, packets.data(), wanted);
+    if (sent != 0) {
+      packets = packets.subspan(sent);
+      attempts = 0;
+      stuck = false;
+    } else if (++attempts >= send_attempts) {
+      // It may be this one packet that the driver doesn't take.
+      std::size_t n = stuck ? packets.size() : 1;
+      drop(packets.first(n));
+      packets = packets.subspan(n);
+      attempts = send_attempts - 1;
+      stuck = true;
+    }
+  }
+  return dropped;
 }
 
 unsigned EthdevWire::poll(unsigned budget) noexcept {

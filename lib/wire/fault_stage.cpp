@@ -28,7 +28,7 @@ Result<> check(const FaultSpec& spec) noexcept {
 
 }  // namespace
 
-Result<> FaultStage::set(const FaultSpec& spec, std::uint64_t direction) noexcept {
+Result<> FaultStage::reserve(const FaultSpec& spec) noexcept {
   if (auto ok = check(spec); !ok) return ok;
   if (spec.delay_us && !store_.exists()) {
     if (auto ok = store_.allocate(); !ok) return ok;
@@ -43,7 +43,10 @@ Result<> FaultStage::set(const FaultSpec& spec, std::uint64_t direction) noexcep
     if (!made) return fail(made.error());
     behind_ = std::move(*made);
   }
+  return {};
+}
 
+void FaultStage::set(const FaultSpec& spec, std::uint64_t direction) noexcept {
   spec_.delay_us = 0;
   let_held_back_go(0);
   release(~std::uint64_t{0});
@@ -52,7 +55,6 @@ Result<> FaultStage::set(const FaultSpec& spec, std::uint64_t direction) noexcep
   Random seeds(spec.seed * 2 + direction);
   chances_ = Random(seeds.next());
   bits_ = Random(seeds.next());
-  return {};
 }
 
 void FaultStage::pass(std::span<const model::Frame> frames, std::uint64_t now) noexcept {

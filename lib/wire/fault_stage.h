@@ -30,8 +30,11 @@ class FaultStage {
  public:
   explicit FaultStage(FrameSink& sink) noexcept : sink_(sink) {}
 
-  /// Lets held frames go, and starts anew. @param direction makes the two directions' random numbers differ
-  Result<> set(const FaultSpec& spec, std::uint64_t direction) noexcept;
+  /// Checks the faults, and allocates what they need.
+  Result<> reserve(const FaultSpec& spec) noexcept;
+  /// Lets held frames go, and starts anew with faults that reserve() took.
+  /// @param direction makes the two directions' random numbers differ
+  void set(const FaultSpec& spec, std::uint64_t direction) noexcept;
   bool active() const noexcept { return active_; }
 
   /// @param now nanoseconds

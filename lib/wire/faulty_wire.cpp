@@ -73,9 +73,12 @@ WireStatistics FaultyWire::statistics() const noexcept {
 Result<> FaultyWire::set_faults(const FaultSpec& faults) noexcept {
   Result<> result;
   executor_.run([&]() noexcept {
-    result = out_.set(faults, 0);
-    if (result && !one_way_) result = in_.set(faults, 1);
-    if (!result || link_down_ == faults.link_down) return;
+    result = out_.reserve(faults);
+    if (result && !one_way_) result = in_.reserve(faults);
+    if (!result) return;
+    out_.set(faults, 0);
+    if (!one_way_) in_.set(faults, 1);
+    if (link_down_ == faults.link_down) return;
     link_down_ = faults.link_down;
     wire_changed();
   });

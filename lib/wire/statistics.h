@@ -27,8 +27,9 @@ struct InjectedFaults {
   std::uint64_t no_room = 0;    ///< to be held back (delay, reordering), but the store was full: thrown away
 };
 
-/// What a wire carried since it was made. tx is from the card, rx towards it; bytes are without FCS. A frame
-/// counts as carried once, where it enters or leaves the card; dropped ones are not among the carried.
+/// What a wire carried since it was made. tx is from the card, rx towards it; bytes are without FCS. Dropped
+/// frames are not among the carried. Faults are between the card and these counters: what the card sent and a
+/// fault lost is not counted as tx, what a fault duplicated is counted twice.
 struct WireStatistics {
   std::uint64_t tx_frames = 0, tx_bytes = 0;
   std::uint64_t rx_frames = 0, rx_bytes = 0;
