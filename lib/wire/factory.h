@@ -40,8 +40,8 @@ struct WireSpec {
 /// A wire as the factory makes it. The functions of model::Wire are called by the thread that steps the HCA;
 /// those declared here from any. To be destroyed when nobody steps the HCA any more.
 ///
-/// plug() does not call back: look at link() after it. deliver() must not transmit on the wire that it came
-/// from: answers go out later in the step.
+/// plug() calls wire_changed() of the port that it is given. deliver() must not transmit on the wire that it
+/// came from: answers go out later in the step.
 ///
 /// An ethdev may go away by hotplug: the link goes down, frames are dropped and counted, and when a port of
 /// that name appears again it is taken into use again. As for any port, whoever removes it must see to it

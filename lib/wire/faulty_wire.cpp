@@ -19,6 +19,7 @@ void FaultyWire::plug(model::WirePort* port) noexcept {
   }
   port_ = port;
   wire_->plug(port ? this : nullptr);
+  wire_changed();
 }
 
 void FaultyWire::transmit(std::span<const model::Frame> frames) noexcept {

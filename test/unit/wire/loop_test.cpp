@@ -9,6 +9,7 @@ TEST_F(LoopTest, SentIsReceivedAtOnce) {
   Plugged card(make("net_chime0", "loop"));
   EXPECT_TRUE(card->ready());
   EXPECT_TRUE(card->link().up);
+  EXPECT_EQ(card.port.changes, 1);
   std::vector<std::string> frames = {frame_bytes(64, 1), frame_bytes(1514, 2), frame_bytes(9996, 3)};
   transmit(*card.wire, frames, 700);
   EXPECT_EQ(card.port.received, frames);
