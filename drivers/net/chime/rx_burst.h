@@ -43,6 +43,9 @@ void rx_release(RxQueue& queue) noexcept;
 /// The first half of it, for a queue whose ring is gone.
 void rx_free_mbufs(RxQueue& queue) noexcept;
 
+/// The 8 bytes from mbuf data_off on, of a fresh mbuf of this port.
+std::uint64_t rx_rearm_data(std::uint16_t port_id) noexcept;
+
 /// All packet types that a burst reports, ended by RTE_PTYPE_UNKNOWN.
 extern const std::uint32_t rx_supported_packet_types[];
 

@@ -68,17 +68,6 @@ std::uint32_t flag_mask(std::uint64_t offloads) noexcept {
   return static_cast<std::uint32_t>(flags);
 }
 
-std::uint64_t rearm_data(std::uint16_t port_id) noexcept {
-  rte_mbuf mbuf{};
-  mbuf.data_off = RTE_PKTMBUF_HEADROOM;
-  rte_mbuf_refcnt_set(&mbuf, 1);
-  mbuf.nb_segs = 1;
-  mbuf.port = port_id;
-  std::uint64_t data;
-  __builtin_memcpy(&data, &mbuf.rearm_data, sizeof data);
-  return data;
-}
-
 }  // namespace
 
 Result<Owned<RxQueueControl>> RxQueueControl::create(const QueueContext& context,
@@ -111,7 +100,7 @@ Result<Owned<RxQueueControl>> RxQueueControl::create(const QueueContext& context
   q.pool = config.pool;
   q.cq_record = control.cq_.record();
   q.rq_record = control.rq_.record();
-  q.rearm = rearm_data(context.port_id);
+  q.rearm = rx_rearm_data(context.port_id);
   q.flag_mask = flag_mask(config.conf.offloads);
   q.buffer_step = layout->buffer_step;
   q.refill_threshold = refill_threshold(config, shape->log_size);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <rte_mempool.h>
 
+#include <algorithm>
 #include <cerrno>
 
 #include "cqe_ring.h"
@@ -38,7 +39,7 @@ struct Hole {
   prm::WqeData* segment;
 };
 
-/// Fills holes from one bulk of mbufs, all or none: with one segment a WQE, so is a batch.
+/// Fills holes from one bulk of mbufs, all or none.
 bool fill_holes(RxQueue& q, const Hole* holes, unsigned count_of_holes) noexcept {
   rte_mbuf* fresh[max_refill_batch];
   if (rte_mempool_get_bulk(q.pool, reinterpret_cast<void**>(fresh), count_of_holes) != 0) return false;
@@ -61,8 +62,30 @@ bool fill_holes(RxQueue& q, const Hole* holes, unsigned count_of_holes) noexcept
 
 }  // namespace
 
-bool rx_refill_full(RxQueue& q, std::uint32_t batch) noexcept {
-  const std::uint32_t first = q.posted & (q.size() - 1);
+namespace {
+
+/// One segment a WQE: the batch is one piece without mbufs.
+bool refill_single(RxQueue& q, std::uint32_t first, std::uint32_t batch) noexcept {
+  rte_mbuf** mbufs = q.mbufs + first;
+  auto** objects = reinterpret_cast<void**>(mbufs);
+  bool done = rte_mempool_get_bulk(q.pool, objects, batch) == 0;
+  prm::WqeData* segments = wqe_at(q, first);
+  for (std::uint32_t i = 0; done && i < batch; ++i) {
+    const std::uintptr_t buffer = buffer_of(*mbufs[i]);
+    segments[i].address = buffer;
+    if (!q.many_keys) continue;
+    const std::uint32_t key = hca::MemoryMap::find(*q.keys, q.key_cache, buffer);
+    segments[i].lkey = prm::Be32::from_raw(key);
+    if (likely(key != hca::MemoryMap::no_key)) continue;
+    count(q.counters.unknown_memory, 1);
+    rte_mempool_put_bulk(q.pool, objects, batch);
+    done = false;
+  }
+  if (unlikely(!done)) std::fill_n(mbufs, batch, nullptr);
+  return done;
+}
+
+bool refill_scattered(RxQueue& q, std::uint32_t first, std::uint32_t batch) noexcept {
   Hole holes[max_refill_batch];
   unsigned found = 0;
   for (std::uint32_t index = first; index < first + batch; ++index) {
@@ -76,9 +99,27 @@ bool rx_refill_full(RxQueue& q, std::uint32_t batch) noexcept {
       found = 0;
     }
   }
-  if (found != 0 && !fill_holes(q, holes, found)) return false;
-  q.posted += batch;
-  return true;
+  return found == 0 || fill_holes(q, holes, found);
+}
+
+}  // namespace
+
+bool rx_refill_full(RxQueue& q, std::uint32_t batch) noexcept {
+  const std::uint32_t first = q.posted & (q.size() - 1);
+  const bool done = q.log_slots == 0 ? refill_single(q, first, batch) : refill_scattered(q, first, batch);
+  if (done) q.posted += batch;
+  return done;
+}
+
+std::uint64_t rx_rearm_data(std::uint16_t port_id) noexcept {
+  rte_mbuf mbuf{};
+  mbuf.data_off = RTE_PKTMBUF_HEADROOM;
+  rte_mbuf_refcnt_set(&mbuf, 1);
+  mbuf.nb_segs = 1;
+  mbuf.port = port_id;
+  std::uint64_t data;
+  __builtin_memcpy(&data, &mbuf.rearm_data, sizeof data);
+  return data;
 }
 
 int rx_fill(RxQueue& q) noexcept {

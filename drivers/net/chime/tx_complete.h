@@ -85,60 +85,58 @@ class BulkFree {
   rte_mbuf* mbufs_[capacity];
 };
 
-/// Frees the chains in slots [from, to) that have one. @return how many packets
+/// Raw but for `next`. That of a single segment is null, so its second cache line need not be touched.
+inline bool is_ours_alone(const rte_mbuf& mbuf) noexcept {
+  return rte_mbuf_refcnt_read(&mbuf) == 1 &&
+         (mbuf.ol_flags & (RTE_MBUF_F_INDIRECT | RTE_MBUF_F_EXTERNAL)) == 0;
+}
+
+/// Frees the packets in slots [from, to).
 template <bool full, bool fast_free>
-inline std::uint32_t tx_free_slots(rte_mbuf** from, rte_mbuf** to) noexcept {
+inline void tx_free_slots(rte_mbuf** from, rte_mbuf** to) noexcept {
   if constexpr (!full && fast_free) {
     // One pool, one reference each, no chains: the slots are the list.
     rte_mempool_put_bulk((*from)->pool, reinterpret_cast<void**>(from), static_cast<unsigned>(to - from));
-    return static_cast<std::uint32_t>(to - from);
+    return;
   }
   BulkFree bulk;
-  std::uint32_t packets = 0;
   for (; from != to; ++from) {
     rte_mbuf* segment = *from;
     if constexpr (!full) {
-      // A single segment has no next: its second cache line need not be touched.
-      const std::uint64_t attached = segment->ol_flags & (RTE_MBUF_F_INDIRECT | RTE_MBUF_F_EXTERNAL);
-      if (likely(rte_mbuf_refcnt_read(segment) == 1 && attached == 0)) {
+      if (likely(is_ours_alone(*segment))) {
         bulk.add(segment);
       } else {
         rte_pktmbuf_free_seg(segment);
       }
     } else {
       if (segment == nullptr) continue;  // a further block of the packet before
-      ++packets;
-      *from = nullptr;
+      if (likely(segment->nb_segs == 1 && (fast_free || is_ours_alone(*segment)))) {
+        bulk.add(segment);
+        continue;
+      }
       while (segment != nullptr) {
         rte_mbuf* next = segment->next;
-        if constexpr (fast_free) {
-          if (next != nullptr) segment->next = nullptr;
-          if (segment->nb_segs != 1) segment->nb_segs = 1;
-          bulk.add(segment);
-        } else {
-          segment = rte_pktmbuf_prefree_seg(segment);
-          if (likely(segment != nullptr)) bulk.add(segment);
-        }
+        if (rte_mbuf* free = rte_pktmbuf_prefree_seg(segment)) bulk.add(free);
         segment = next;
       }
     }
   }
-  return packets;
 }
 
-/// Frees what is completed, at most `most` blocks. @return how many packets (full) or blocks
+/// Frees what is completed.
 template <bool full, bool fast_free>
-inline std::uint32_t tx_free(TxQueue& q, std::uint32_t most) noexcept {
-  const std::uint32_t size = q.size();
-  std::uint32_t left = std::min(most, q.completed - q.freed), packets = 0;
-  while (left != 0) {
-    const std::uint32_t first = q.freed & (size - 1);
-    const std::uint32_t here = std::min(left, size - first);
-    packets += tx_free_slots<full, fast_free>(q.mbufs + first, q.mbufs + first + here);
-    q.freed += here;
-    left -= here;
+inline void tx_free(TxQueue& q) noexcept {
+  if constexpr (full) {
+    // Without chains in between, what plain queues do is enough.
+    if (static_cast<std::int32_t>(q.freed - q.chains_until) >= 0) return tx_free<false, fast_free>(q);
   }
-  return packets;
+  const std::uint32_t size = q.size();
+  while (q.freed != q.completed) {
+    const std::uint32_t first = q.freed & (size - 1);
+    const std::uint32_t here = std::min(q.completed - q.freed, size - first);
+    tx_free_slots<full, fast_free>(q.mbufs + first, q.mbufs + first + here);
+    q.freed += here;
+  }
 }
 
 }  // namespace chime::net

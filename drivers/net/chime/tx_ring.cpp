@@ -27,8 +27,6 @@ std::uint32_t tx_free_mbufs(TxQueue& q) noexcept {
     rte_pktmbuf_free(slot);
     slot = nullptr;
   }
-  // The plain burst leaves pointers of packets that are long gone; the full one takes null for "none".
-  std::memset(q.mbufs, 0, q.size() * sizeof *q.mbufs);
   return incomplete;
 }
 
@@ -36,7 +34,7 @@ std::uint32_t tx_release(TxQueue& q) noexcept {
   const std::uint32_t incomplete = tx_free_mbufs(q);
   q.cq_consumer += count_software_owned(q.cqes, q.log_cq_size, q.cq_consumer);
   __atomic_store_n(&q.cq_record->consumer.raw, prm::host_to_be(q.cq_consumer & 0xffffff), __ATOMIC_RELEASE);
-  q.produced = q.completed = q.freed = q.requested = 0;
+  q.produced = q.completed = q.freed = q.requested = q.chains_until = 0;
   __atomic_store_n(&q.sq_record->send.raw, 0, __ATOMIC_RELEASE);
   tx_format(q);
   return incomplete;
@@ -77,7 +75,7 @@ std::uint16_t tx_inline_size(std::uint8_t min_inline_mode) noexcept {
     case 0:
       return 0;
     case 1:
-      return 14 + 4;
+      return ethernet_inline;
     case 2:
       return 14 + 4 + 40;
     default:

@@ -5,6 +5,7 @@
 #include <rte_mbuf.h>
 
 #include <algorithm>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -20,6 +21,9 @@
 namespace chime::net {
 
 inline constexpr std::uint32_t min_frame = 14;  ///< an Ethernet header; the card pads
+
+/// What min_inline_mode L2 asks for: an Ethernet header with one VLAN tag.
+inline constexpr std::uint32_t ethernet_inline = 18;
 
 /// What a packet's WQE will look like; or why there will be none.
 struct WqePlan {
@@ -106,13 +110,15 @@ class ChainReader {
   std::uint32_t offset_ = 0;
 };
 
+/// The bit of TCP is in UDP's number, too, and not in that of SCTP, which the card does not compute.
+static_assert((RTE_MBUF_F_TX_UDP_CKSUM & RTE_MBUF_F_TX_TCP_CKSUM) == RTE_MBUF_F_TX_TCP_CKSUM &&
+              (RTE_MBUF_F_TX_SCTP_CKSUM & RTE_MBUF_F_TX_TCP_CKSUM) == 0);
 constexpr std::uint8_t tx_checksum_flags(std::uint64_t ol_flags) noexcept {
-  std::uint8_t flags = 0;
-  if (ol_flags & RTE_MBUF_F_TX_IP_CKSUM) flags |= prm::eth_l3_csum;
-  const std::uint64_t l4 = ol_flags & RTE_MBUF_F_TX_L4_MASK;
-  if (l4 == RTE_MBUF_F_TX_TCP_CKSUM || l4 == RTE_MBUF_F_TX_UDP_CKSUM) flags |= prm::eth_l4_csum;
-  return flags;
+  const auto l3 = static_cast<unsigned>(ol_flags >> (std::countr_zero(RTE_MBUF_F_TX_IP_CKSUM) - 6));
+  const auto l4 = static_cast<unsigned>(ol_flags >> (std::countr_zero(RTE_MBUF_F_TX_TCP_CKSUM) - 7));
+  return static_cast<std::uint8_t>((l3 & prm::eth_l3_csum) | (l4 & prm::eth_l4_csum));
 }
+static_assert(prm::eth_l3_csum == 1 << 6 && prm::eth_l4_csum == 1 << 7);
 
 /// The header in line, with the VLAN tag behind the addresses where asked for.
 inline void tx_write_inline(WqeWriter& writer, prm::WqeEth& eth, ChainReader& reader, const rte_mbuf& packet,
@@ -130,6 +136,44 @@ inline void tx_write_inline(WqeWriter& writer, prm::WqeEth& eth, ChainReader& re
   eth.inline_hdr_sz = static_cast<std::uint16_t>(size);
   std::memcpy(eth.inline_start, header, 2);
   for (std::uint32_t done = 2; done < size; done += 16) std::memcpy(writer.next(), header + done, 16);
+}
+
+/// What is the same in all one-block WQEs of a burst.
+struct SinglePlan {
+  std::uint64_t qpn_ds;     ///< in the upper half, as in memory
+  std::uint32_t in_line;    ///< 0 or ethernet_inline
+  std::uint32_t data_unit;  ///< of the data segment
+
+  explicit SinglePlan(const TxQueue& q) noexcept : in_line(q.inline_size), data_unit(in_line == 0 ? 2 : 3) {
+    qpn_ds = std::uint64_t{prm::host_to_be(q.sqn_shifted | (data_unit + 1))} << 32;
+  }
+};
+
+/// One segment longer than `ethernet_inline` and no VLAN tag to write in line: the WQE is one block, in few
+/// large stores.
+/// @param index_opcode first word of the control segment
+inline void tx_write_single(std::byte* wqe, const SinglePlan& plan, std::uint32_t index_opcode,
+                            const rte_mbuf& packet, std::uintptr_t address, std::uint32_t key) noexcept {
+  auto* word = reinterpret_cast<std::uint64_t*>(wqe);
+  word[0] = plan.qpn_ds | prm::host_to_be(index_opcode);
+  word[1] = static_cast<std::uint64_t>(prm::wqe_ce::on_first_error) << 24;
+  word[2] = std::uint64_t{tx_checksum_flags(packet.ol_flags)} << 32;
+  std::uint32_t inline_start = 0;  // inline_hdr_sz and the first bytes, or the tag
+  if (plan.in_line != 0) {
+    const auto* header = reinterpret_cast<const std::byte*>(address);
+    std::uint16_t first;
+    std::memcpy(&first, header, sizeof first);
+    inline_start = prm::host_to_be(static_cast<std::uint16_t>(plan.in_line)) | std::uint32_t{first} << 16;
+    std::memcpy(wqe + 2 * prm::wqe_unit, header + 2, ethernet_inline - 2);
+  } else if (packet.ol_flags & RTE_MBUF_F_TX_VLAN) {
+    inline_start = prm::host_to_be(prm::eth_insert_vlan | packet.vlan_tci);
+  }
+  word[3] = std::uint64_t{inline_start} << 32;
+
+  auto* data = reinterpret_cast<prm::WqeData*>(wqe + plan.data_unit * prm::wqe_unit);
+  data->byte_count = packet.data_len - plan.in_line;
+  data->lkey = prm::Be32::from_raw(key);
+  data->address = address + plan.in_line;
 }
 
 /// Writes the WQE. @return false when a segment's memory is not registered; nothing is posted then

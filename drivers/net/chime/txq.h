@@ -27,7 +27,7 @@ struct HotRange {
 /// A send queue as the burst sees it: plain data in EAL memory, in whatever process.
 ///
 /// The ring has one slot of `mbufs` a basic block; a packet's mbuf (the head of its chain) is in the slot of
-/// its WQE's first block. All indices count basic blocks and run free.
+/// its WQE's first block, and null in those of further ones. All indices count basic blocks and run free.
 struct alignas(64) TxQueue {
   // Line 0: read by every burst, written at set-up.
   std::byte* wqes;
@@ -52,6 +52,7 @@ struct alignas(64) TxQueue {
   std::uint32_t cq_consumer;  ///< CQEs taken
   QueueHealth health;         ///< tested once a burst: nothing is posted to a queue in recovery
   HotRange hot;
+  std::uint32_t chains_until;  ///< packets from this block on have one segment and one block
 
   // Line 2: once a burst; the first of the counters share it.
   alignas(64) hca::Doorbell doorbell;
