@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+/// @file
+/// The n-th allocation fails: of the heap by the nothrow forms of new, which is what lib/ uses, and of EAL
+/// memory by the rte_malloc family, which the linker wraps.
+
+namespace chime::test {
+
+/// While one lives, the n-th allocation of this thread fails; 1 is the next.
+class FailingAllocation {
+ public:
+  explicit FailingAllocation(unsigned n) noexcept;
+  ~FailingAllocation();
+  FailingAllocation(const FailingAllocation&) = delete;
+  FailingAllocation& operator=(const FailingAllocation&) = delete;
+
+  /// Whether there were so many.
+  bool failed() const noexcept;
+};
+
+}  // namespace chime::test
