@@ -91,13 +91,14 @@ bool write_list(Command& c, const VportContext& vport, prm::vport_list_type type
   const std::size_t size = type == prm::vport_list_type::uc   ? vport.unicast_list.size()
                            : type == prm::vport_list_type::mc ? vport.multicast_list.size()
                                                               : vport.vlan_list.size();
+  out.set(N::allowed_list_type, type).set(N::allowed_list_size, static_cast<std::uint32_t>(size));
   const auto bytes = out.bytes().subspan(N::size);
+  if (bytes.empty()) return true;  // software that wants the context alone, whatever is in the list
   if (bytes.size() / list_entry_size < size) {
     c.refuse(Rule::output_length, 0, "the list has %zu entries, the output has room for %zu", size,
              bytes.size() / list_entry_size);
     return false;
   }
-  out.set(N::allowed_list_type, type).set(N::allowed_list_size, static_cast<std::uint32_t>(size));
   for (std::size_t i = 0; i < size; ++i) {
     const auto entry = bytes.subspan(i * list_entry_size, list_entry_size);
     if (type == prm::vport_list_type::vlan) {
