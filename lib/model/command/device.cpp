@@ -10,8 +10,8 @@
 namespace chime::model {
 namespace {
 
-/// The interface steps that the card knows, as a bit mask: 0 and 1.
-constexpr std::uint32_t supported_issi = 0x3;
+/// The interface steps that the card knows, as a bit mask: 1. (0 is what it speaks before SET_ISSI.)
+constexpr std::uint32_t supported_issi = 0x2;
 
 bool own_function(Command& c, std::uint32_t function_id) noexcept {
   if (function_id == 0) return true;
@@ -59,7 +59,7 @@ void query_issi(Command& c, In<prm::query_issi>, Out<prm::query_issi> out) noexc
 void set_issi(Command& c, In<prm::set_issi> in, Out<prm::set_issi>) noexcept {
   const std::uint32_t wanted = in.get(prm::set_issi_in::current_issi);
   if (wanted >= 32 || !(supported_issi >> wanted & 1)) {
-    return c.refuse(Rule::issi, 0, "interface step %u; this card knows 0 and 1", wanted);
+    return c.refuse(Rule::issi, 0, "interface step %u; this card knows 1", wanted);
   }
   c.card.issi = static_cast<std::uint16_t>(wanted);
 }

@@ -6,6 +6,7 @@
 
 #include "model/command/command.h"
 #include "model/command/handlers.h"
+#include "prm/tables.h"
 
 namespace chime::model {
 namespace {
@@ -175,6 +176,17 @@ bool acceptable(Command& c, const Entry& e) noexcept {
   return !c.refused();
 }
 
+void refuse_unknown(Hca::Card& card, std::uint32_t opcode, std::span<const std::byte> in,
+                    std::span<std::byte> out) noexcept {
+  const prm::CommandInfo* known = prm::find_command(opcode);
+  Command c(card, known ? known->name : "command", in, out);
+  if (known) {
+    c.refuse(Rule::not_modelled, opcode, "this card does not execute opcode %#x", opcode);
+  } else {
+    c.refuse(Rule::unknown_opcode, opcode, "there is no command of opcode %#x", opcode);
+  }
+}
+
 }  // namespace
 
 void execute(Hca::Card& card, std::span<const std::byte> in, std::span<std::byte> out) noexcept {
@@ -185,9 +197,7 @@ void execute(Hca::Card& card, std::span<const std::byte> in, std::span<std::byte
   const auto opcode = static_cast<std::uint32_t>(prm::get_bits(in.data(), 0, 16));
   const Entry* e = look_up(opcode);
   if (!e) {
-    Command c(card, "command", in, out);
-    c.refuse(Rule::unknown_opcode, opcode, "this card executes no command of opcode %#x", opcode);
-    return;
+    return refuse_unknown(card, opcode, in, out);
   }
   Command c(card, e->name, in, out);
   if (!acceptable(c, *e)) return;

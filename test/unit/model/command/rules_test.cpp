@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "model/command/rules.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+#include <string>
+
+namespace chime::model {
+namespace {
+
+TEST(Rules, EachHasANameAndWordsOfItsOwn) {
+  std::set<std::string> names, meanings;
+  std::set<std::uint32_t> syndromes;
+  for (const RuleInfo& rule : rules()) {
+    EXPECT_TRUE(names.insert(rule.name).second) << rule.name;
+    EXPECT_TRUE(meanings.insert(rule.meaning).second) << rule.name;
+    EXPECT_TRUE(syndromes.insert(syndrome(rule.rule)).second) << rule.name;
+    EXPECT_NE(rule.status, prm::cmd_status::ok) << rule.name;
+    EXPECT_EQ(&info(rule.rule), &rule) << rule.name;
+    EXPECT_EQ(std::string(rule.name).find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789.-"),
+              std::string::npos)
+        << rule.name;
+  }
+}
+
+}  // namespace
+}  // namespace chime::model
