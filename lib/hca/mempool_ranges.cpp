@@ -52,8 +52,9 @@ void merge(Ranges& ranges) noexcept {
 bool holds_mbufs(const rte_mempool& pool) noexcept {
   if (pool.private_data_size < sizeof(rte_pktmbuf_pool_private)) return false;
   const auto& of_mbufs = private_of(pool);
+  const std::size_t mbuf = sizeof(rte_mbuf) + of_mbufs.mbuf_priv_size;
   return pool.elt_size ==
-         sizeof(rte_mbuf) + of_mbufs.mbuf_priv_size + (pinned(pool) ? 0u : of_mbufs.mbuf_data_room_size);
+         mbuf + (pinned(pool) ? sizeof(rte_mbuf_ext_shared_info) : of_mbufs.mbuf_data_room_size);
 }
 
 Result<Ranges> ranges_of(rte_mempool& pool) noexcept {

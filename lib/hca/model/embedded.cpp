@@ -13,10 +13,13 @@ constexpr std::size_t quiet_a_step = 8;
 }  // namespace
 
 unsigned Embedded::step() noexcept {
-  unsigned work = drain_busy() + drain_quiet(idle_ ? count_ : quiet_a_step);
+  unsigned work = drain_busy() + drain_quiet(quiet_a_step);
   work += hca_.step();
+  if (work == 0) {
+    work = drain_quiet(count_);
+    if (work != 0) work += hca_.step();
+  }
   if (const std::uint64_t vectors = interrupts_.take()) work += handler_.serve(vectors);
-  idle_ = work == 0;
   return work;
 }
 

@@ -35,7 +35,7 @@ class InterruptHandler {
 /// One embedded HCA, as the loop steps it: doorbells first, then the card, then its interrupts.
 ///
 /// A port may have hundreds of UARs of which few ring. Those that rang lately are looked at in every step,
-/// some of the others in turn; all of them when the step before found nothing to do, when time is plenty.
+/// some of the others in turn, and all of them when there is nothing else to do.
 class Embedded final : public model::Stepped {
  public:
   Embedded(model::Hca& hca, PendingInterrupts& interrupts, InterruptHandler& handler) noexcept
@@ -66,7 +66,6 @@ class Embedded final : public model::Stepped {
   std::size_t busy_ = 0;
   std::size_t count_ = 0;
   std::size_t turn_ = 0;  ///< of the quiet ones
-  bool idle_ = false;
 };
 
 }  // namespace chime::hca::embedded
