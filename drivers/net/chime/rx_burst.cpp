@@ -124,8 +124,11 @@ std::uint16_t rx_burst(void* queue, rte_mbuf** packets, std::uint16_t count_want
     q.consumed += here;
     taken += here;
     if (here < most) {
+      // The card may have completed this very entry since take() looked: a good one waits for the next burst.
       const Cqe& next = q.cqes[at_cqe + here];
-      if (unlikely(is_software_owned(load_op_own(next), parity))) rx_meet_error(q, next);
+      const unsigned op_own = load_op_own(next);
+      if (unlikely((op_own & op_own_mask) != expected && is_software_owned(op_own, parity)))
+        rx_meet_error(q, next);
       break;
     }
   }
