@@ -16,7 +16,8 @@ sys.path.insert(0, os.path.join(SOURCE, "test", "system"))
 
 from testpmd import Testpmd  # noqa: E402
 
-LEFT, RIGHT = "chime-left", "chime-right"
+# testpmd and the taps are in a namespace of their own, which a bridge each joins with the two that talk.
+MIDDLE, LEFT, RIGHT = NAMESPACES = "chime-middle", "chime-left", "chime-right"
 LEFT_ADDRESS, RIGHT_ADDRESS = "192.0.2.1", "192.0.2.2"  # RFC 5737: documentation, routed nowhere
 
 
@@ -34,10 +35,9 @@ def why_no_taps() -> str | None:
     if not os.path.exists("/dev/net/tun"):
         return "no /dev/net/tun"
     try:
-        run("ip", "netns", "add", LEFT)
-        run("ip", "netns", "add", RIGHT)
-        run("ip", "tuntap", "add", "dev", "chimetry", "mode", "tap")
-        run("ip", "link", "del", "chimetry")
+        add_namespaces()
+        run("ip", "-n", MIDDLE, "tuntap", "add", "dev", "trial", "mode", "tap")
+        run("ip", "-n", MIDDLE, "link", "add", "bridge", "type", "bridge")
     except RuntimeError as error:
         return str(error)
     finally:
@@ -46,8 +46,13 @@ def why_no_taps() -> str | None:
 
 
 def remove_namespaces() -> None:
-    for name in (LEFT, RIGHT):
+    for name in NAMESPACES:
         run("ip", "netns", "del", name, check=False)
+
+
+def add_namespaces() -> None:
+    for name in NAMESPACES:
+        run("ip", "netns", "add", name)
 
 
 def print_statistics(pmd: Testpmd) -> None:
@@ -62,18 +67,28 @@ def print_statistics(pmd: Testpmd) -> None:
 def namespaces():
     remove_namespaces()
     try:
-        run("ip", "netns", "add", LEFT)
-        run("ip", "netns", "add", RIGHT)
+        add_namespaces()
         yield
     finally:
         remove_namespaces()
 
 
-def plug(name: str, interface: str, address: str) -> None:
-    run("ip", "link", "set", interface, "netns", name)
-    for command in (["addr", "add", f"{address}/24", "dev", interface], ["link", "set", interface, "up"],
-                    ["link", "set", "lo", "up"]):
-        run("ip", "-n", name, *command)
+def join(name: str, tap: str, address: str) -> None:
+    """Bridges a tap in the middle to an interface with this address in the namespace `name`."""
+    def inside(where: str, *command: str) -> None:
+        run("ip", "-n", where, *command)
+
+    bridge, end = f"br-{tap}", f"ve-{tap}"
+    inside(MIDDLE, "link", "add", bridge, "type", "bridge")
+    inside(MIDDLE, "link", "add", end, "type", "veth", "peer", "name", "eth0", "netns", name)
+    for interface in (tap, end):
+        inside(MIDDLE, "link", "set", interface, "master", bridge)
+    for interface in (tap, end, bridge):
+        inside(MIDDLE, "link", "set", interface, "up")
+    inside(name, "addr", "add", f"{address}/24", "dev", "eth0")
+    inside(name, "link", "set", "eth0", "up")
+    # A tap carries no wish for a checksum, so the sender must write it.
+    run("ip", "netns", "exec", name, "ethtool", "-K", "eth0", "tx", "off", "tso", "off", "gso", "off")
 
 
 def iperf(seconds: int, reverse: bool) -> float:
@@ -93,13 +108,14 @@ def iperf(seconds: int, reverse: bool) -> float:
 
 
 def with_taps(build: str, seconds: int) -> int:
-    devices = ["net_chime0,wire=net_tap0", "net_chime1,wire=net_tap1", "net_tap0,iface=chimetap0",
-               "net_tap1,iface=chimetap1"]
+    devices = ["net_chime0,wire=net_tap0", "net_chime1,wire=net_tap1", "net_tap0,iface=tap0",
+               "net_tap1,iface=tap1"]
     print("starting: dpdk-testpmd " + " ".join(f"--vdev {device}" for device in devices))
-    with namespaces(), Testpmd(build, devices, ["--forward-mode=io"]) as pmd:
+    with namespaces(), Testpmd(build, devices, ["--forward-mode=io"],
+                               before=["ip", "netns", "exec", MIDDLE]) as pmd:
         pmd.command("start")
-        plug(LEFT, "chimetap0", LEFT_ADDRESS)
-        plug(RIGHT, "chimetap1", RIGHT_ADDRESS)
+        join(LEFT, "tap0", LEFT_ADDRESS)
+        join(RIGHT, "tap1", RIGHT_ADDRESS)
         ping = run("ip", "netns", "exec", LEFT, "ping", "-c", "20", "-i", "0.05", "-w", "20", RIGHT_ADDRESS, check=False)
         loss = re.search(r"([\d.]+)% packet loss", ping)
         rtt = re.search(r"rtt [^=]*= [\d.]+/([\d.]+)", ping)
@@ -135,12 +151,13 @@ def with_capture(build: str) -> int:
     with tempfile.TemporaryDirectory(dir=build) as folder:
         sent, came = os.path.join(folder, "in.pcap"), os.path.join(folder, "out.pcap")
         write_capture(sent, 500)
-        devices = ["net_chime0,wire=net_pcap0", "net_chime1,wire=net_pcap1", f"net_pcap0,rx_pcap={sent}",
+        devices = ["net_chime0,wire=cable:demo", "net_chime1,wire=cable:demo", f"net_pcap0,rx_pcap={sent}",
                    f"net_pcap1,tx_pcap={came}"]
         print("starting: dpdk-testpmd " + " ".join(f"--vdev {device}" for device in devices))
-        with Testpmd(build, devices, ["--forward-mode=io"]) as pmd:
+        # Capture to the first port, over the cable, from the second port to the other capture.
+        with Testpmd(build, devices, ["--forward-mode=io", "--portlist=2,0,1,3"]) as pmd:
             pmd.command("start")
-            pmd.wait_for(lambda: pmd.stats(1)["TX-packets"] >= 500, "500 packets on the second port")
+            pmd.wait_for(lambda: pmd.stats(3)["TX-packets"] >= 500, "500 packets in the second capture")
             pmd.command("stop")
             print_statistics(pmd)
         same = read_capture(sent) == read_capture(came)

@@ -31,9 +31,9 @@ class Testpmd:
     __test__ = False
 
     def __init__(self, build: str, devices: list[str], options: list[str] = (), memory: int = 512,
-                 prefix: str | None = None, extra_eal: list[str] = (), seconds: float = 60):
+                 prefix: str | None = None, extra_eal: list[str] = (), before: list[str] = (), seconds: float = 60):
         eal = eal_arguments(devices, memory, prefix)
-        command = ["dpdk-testpmd", *eal, *extra_eal, "--", "-i", "--total-num-mbufs=8192", *options]
+        command = [*before, "dpdk-testpmd", *eal, *extra_eal, "--", "-i", "--total-num-mbufs=8192", *options]
         self.channel = ProcessChannel(command, environment(build))
         try:
             self.banner = read_until(self.channel, PROMPT, seconds)
