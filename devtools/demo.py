@@ -155,7 +155,7 @@ def with_capture(build: str) -> int:
                    f"net_pcap1,tx_pcap={came}"]
         print("starting: dpdk-testpmd " + " ".join(f"--vdev {device}" for device in devices))
         # Capture to the first port, over the cable, from the second port to the other capture.
-        with Testpmd(build, devices, ["--forward-mode=io", "--portlist=2,0,1,3"]) as pmd:
+        with Testpmd(build, devices, ["--forward-mode=io", "--portlist=2,0,1,3", "--no-flush-rx"]) as pmd:
             pmd.command("start")
             pmd.wait_for(lambda: pmd.stats(3)["TX-packets"] >= 500, "500 packets in the second capture")
             pmd.command("stop")

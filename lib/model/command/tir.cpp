@@ -76,9 +76,12 @@ HashIn hash_of(const Tir& tir) noexcept {
 
 bool loopback_block_allowed(Command& c, std::uint32_t block) noexcept {
   const auto caps = c.card.capabilities.general();
-  const bool unicast = caps.get(prm::cmd_hca_cap::disable_local_lb_uc);
-  const bool multicast =
-      caps.get(prm::cmd_hca_cap::disable_local_lb_mc) || caps.get(prm::cmd_hca_cap::block_lb_mc);
+  const auto ethernet =
+      c.card.capabilities.view<Ethernet>(static_cast<unsigned>(prm::hca_cap_type::ethernet_offloads));
+  const bool unicast = ethernet.get(Ethernet::self_lb_uc) || caps.get(prm::cmd_hca_cap::disable_local_lb_uc);
+  const bool multicast = ethernet.get(Ethernet::self_lb_mc) ||
+                         caps.get(prm::cmd_hca_cap::disable_local_lb_mc) ||
+                         caps.get(prm::cmd_hca_cap::block_lb_mc);
   if ((block & Tir::block_unicast && !unicast) || (block & Tir::block_multicast && !multicast)) {
     c.refuse(Rule::loopback_block, 0, "self_lb_block %#x; this card can block %s", block,
              multicast ? "multicast (2)" : "nothing");

@@ -13,6 +13,9 @@ constexpr std::uint64_t ns_in_ms = 1'000'000;
 constexpr std::uint64_t ns_in_s = 1'000'000'000;
 constexpr std::uint64_t ns_in_us = 1'000;
 
+static_assert(offsetof(prm::Cqe, sop_drop_qpn) == prm::cqe_size - 8 &&
+              offsetof(prm::ErrorCqe, s_wqe_opcode_qpn) == prm::cqe_size - 8);
+
 /// Of a CQ error event.
 constexpr std::uint32_t overrun = 1, access_violation = 2;
 
@@ -39,27 +42,17 @@ std::uint64_t Completions::timestamp(TimestampFormat format) const noexcept {
   return counter_;
 }
 
-void Completions::publish(std::byte* at, const prm::Cqe& cqe) noexcept {
-  constexpr std::size_t last = prm::cqe_size - sizeof(std::uint64_t);
-  std::uint64_t word;
-  std::memcpy(&word, reinterpret_cast<const std::byte*>(&cqe) + last, sizeof word);
-  std::memcpy(at, &cqe, last);
-  __atomic_store_n(reinterpret_cast<std::uint64_t*>(at + last), word, __ATOMIC_RELEASE);
-}
-
 bool Completions::write_error(Cq& cq, prm::cqe_opcode opcode, Fault fault, std::uint32_t wqe_opcode_qpn,
                               std::uint16_t wqe_counter, std::uint32_t user_index) noexcept {
+  prm::Cqe* const cqe = open(cq);
+  if (!cqe) return false;
   prm::ErrorCqe error{};
   error.srqn = user_index;
   error.vendor_err_synd = static_cast<std::uint8_t>(fault);
   error.syndrome = static_cast<std::uint8_t>(info(fault).syndrome);
-  error.s_wqe_opcode_qpn = wqe_opcode_qpn;
-  error.wqe_counter = wqe_counter;
-  error.op_own = prm::cqe_op_own(opcode, 0);
-  prm::Cqe cqe;
-  static_assert(sizeof cqe == sizeof error);
-  std::memcpy(&cqe, &error, sizeof cqe);
-  return write(cq, cqe, true);
+  std::memcpy(cqe, &error, offsetof(prm::ErrorCqe, s_wqe_opcode_qpn));
+  close(cq, cqe, wqe_opcode_qpn, wqe_counter, opcode, true);
+  return true;
 }
 
 void Completions::read_consumer(Cq& cq) noexcept {

@@ -20,20 +20,23 @@ class Completions {
   /// The burst's time, as a CQE of the queue has it.
   std::uint64_t timestamp(TimestampFormat format) const noexcept;
 
-  /// Writes one CQE; the owner bit of `cqe.op_own` and only that is filled in here.
-  /// @return false when the CQ is in error: the work queue that reports to it goes to error too
-  bool write(Cq& cq, prm::Cqe& cqe, bool solicited = false) noexcept {
+  /// The place of the next CQE, which the caller fills in but for its last 8 bytes; nullptr when the CQ is in
+  /// error: the work queue that reports to it goes to error too.
+  prm::Cqe* open(Cq& cq) noexcept {
     if (cq.state != Cq::State::ok || !has_room(cq)) [[unlikely]]
-      return false;
-    std::byte* const at = place(cq);
-    if (!at) [[unlikely]]
-      return false;
-    cqe.op_own = static_cast<std::uint8_t>(cqe.op_own | cq.ring.owner(cq.producer));
-    publish(at, cqe);
+      return nullptr;
+    return reinterpret_cast<prm::Cqe*>(place(cq));
+  }
+  /// Gives the CQE of open() to software: writes its last 8 bytes.
+  void close(Cq& cq, prm::Cqe* at, std::uint32_t sop_drop_qpn, std::uint16_t wqe_counter,
+             prm::cqe_opcode opcode, bool solicited = false) noexcept {
+    const std::uint64_t last = std::uint64_t{sop_drop_qpn} << 32 | std::uint64_t{wqe_counter} << 16 |
+                               prm::cqe_op_own(opcode, cq.ring.owner(cq.producer));
+    __atomic_store_n(reinterpret_cast<std::uint64_t*>(&at->sop_drop_qpn), prm::host_to_be(last),
+                     __ATOMIC_RELEASE);
     ++cq.producer;
     if (solicited) cq.solicited = cq.producer;
     if (cq.arm == Cq::Arm::any || (solicited && cq.arm == Cq::Arm::solicited)) event_due(cq);
-    return true;
   }
   /// An error CQE, always solicited.
   /// @param opcode requester_error or responder_error
@@ -64,7 +67,6 @@ class Completions {
     return cq.ring.log_stride > 6 ? at + prm::cqe_size : at;
   }
   std::byte* memory_gone(Cq& cq) noexcept;
-  static void publish(std::byte* at, const prm::Cqe& cqe) noexcept;
 
   void read_consumer(Cq& cq) noexcept;
   void fail(Cq& cq, Cq::State state, std::uint32_t syndrome) noexcept;

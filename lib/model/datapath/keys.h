@@ -23,38 +23,35 @@ class Keys {
   /// @param fault    set when the result is empty
   Chunk reach(std::uint32_t key, const Pd* pd, bool reserved, std::uint64_t va, std::size_t bytes,
               Rights right, Fault& fault) noexcept {
-    Recent& recent = recent_[(key >> 8) % recent_.size()];
-    if (recent.key != key || !recent.mkey) [[unlikely]] {
-      if (reserved && key == card_.reserved_lkey) return reserved_key(va, bytes, fault);
-      Mkey* found = card_.mkeys.find(key >> 8);
-      if (!found || found->key_byte != (key & 0xff)) {
-        fault = Fault::key_unknown;
-        return {};
-      }
-      recent = {key, found};
+    const Recent& recent = recent_[slot(key)];
+    const std::uint64_t offset = va - recent.start;
+    if (recent.key == key && recent.pd == pd && (recent.rights & right) != 0 && offset < recent.length &&
+        bytes <= recent.length - offset) [[likely]] {
+      return {recent.base + offset, bytes};
     }
-    if (const AccessError error = recent.mkey->check(pd, va, bytes, right); error != AccessError::none)
-        [[unlikely]] {
-      fault = fault_of(error);
-      return {};
-    }
-    const Chunk chunk = recent.mkey->translate(card_.host, va, bytes);
-    if (!chunk.data) [[unlikely]]
-      fault = Fault::key_memory;
-    return chunk;
+    return look_up(key, pd, reserved, va, bytes, right, fault);
   }
 
  private:
+  /// A key whose range lies in host memory in one piece.
   struct Recent {
     std::uint32_t key = 0;
-    Mkey* mkey = nullptr;
+    std::uint8_t rights = 0;
+    const Pd* pd = nullptr;
+    std::uint64_t start = 0;
+    std::uint64_t length = 0;
+    std::byte* base = nullptr;  ///< of `start`
   };
+  static constexpr unsigned slots = 4;
 
+  static constexpr unsigned slot(std::uint32_t key) noexcept { return (key >> 8) % slots; }
+  Chunk look_up(std::uint32_t key, const Pd* pd, bool reserved, std::uint64_t va, std::size_t bytes,
+                Rights right, Fault& fault) noexcept;
   Chunk reserved_key(std::uint64_t va, std::size_t bytes, Fault& fault) noexcept;
   static Fault fault_of(AccessError error) noexcept;
 
   Hca::Card& card_;
-  std::array<Recent, 8> recent_{};
+  std::array<Recent, slots> recent_{};
 };
 
 }  // namespace chime::model

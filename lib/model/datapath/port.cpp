@@ -17,25 +17,32 @@ void Port::changed() noexcept {
   events_.raise(prm::event_type::port_change, static_cast<std::uint8_t>(sub_type), data);
 }
 
-void Port::count(TrafficCounts& vport, TrafficCounts& port, const std::byte* destination,
-                 std::uint32_t length) noexcept {
-  TrafficCount TrafficCounts::*kind = &TrafficCounts::unicast;
-  if ((net::byte_at(destination) & 1) != 0) [[unlikely]] {
-    const bool all_ones = net::load<std::uint32_t>(destination) == 0xffffffff &&
-                          net::load<std::uint16_t>(destination + 4) == 0xffff;
-    kind = all_ones ? &TrafficCounts::broadcast : &TrafficCounts::multicast;
-  }
-  ++(vport.*kind).packets;
-  (vport.*kind).octets += length;
-  ++(port.*kind).packets;
-  (port.*kind).octets += length + fcs;
+void Port::Counter::not_unicast(const std::byte* destination, std::uint32_t length) noexcept {
+  const bool all_ones = net::load<std::uint32_t>(destination) == 0xffffffff &&
+                        net::load<std::uint16_t>(destination + 4) == 0xffff;
+  const Kind kind = all_ones ? broadcast : multicast;
+  --packets_[unicast];
+  octets_[unicast] -= length;
+  ++packets_[kind];
+  octets_[kind] += length;
 }
 
-unsigned Port::size_class(std::uint32_t octets) noexcept {
-  constexpr std::uint32_t last_octet[] = {64, 127, 255, 511, 1023, 1518, 2047, 4095, 8191};
-  unsigned i = 0;
-  for (std::uint32_t last : last_octet) i += octets > last;
-  return i;
+void Port::Counter::add_to(TrafficCounts& counts, std::uint32_t extra_octets) const noexcept {
+  TrafficCount* const of[kinds] = {&counts.unicast, &counts.multicast, &counts.broadcast};
+  for (unsigned i = 0; i < kinds; ++i) {
+    of[i]->packets += packets_[i];
+    of[i]->octets += octets_[i] + extra_octets * packets_[i];
+  }
+}
+
+void Port::add_sent(const Counter& counter) noexcept {
+  counter.add_to(card_.vport.transmitted, 0);
+  counter.add_to(card_.port.transmitted, fcs);
+}
+
+void Port::add_received(const Counter& counter) noexcept {
+  counter.add_to(card_.vport.received, 0);
+  counter.add_to(card_.port.received, fcs);
 }
 
 }  // namespace chime::model

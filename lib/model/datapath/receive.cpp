@@ -2,6 +2,7 @@
 #include "model/datapath/receive.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "model/datapath/gather.h"
 #include "model/datapath/report.h"
@@ -14,9 +15,8 @@ namespace {
 
 /// CQE l4_l3_hdr_type without the "cv" bit.
 std::uint8_t header_type(const std::byte* front, const net::Headers& h) noexcept {
-  auto l3 = prm::cqe_l3::none;
-  if (h.l3 == net::L3::ipv4) l3 = prm::cqe_l3::ipv4;
-  if (h.l3 == net::L3::ipv6) l3 = prm::cqe_l3::ipv6;
+  static constexpr prm::cqe_l3 l3_of[] = {prm::cqe_l3::none, prm::cqe_l3::ipv4, prm::cqe_l3::ipv6};
+  const auto l3 = l3_of[static_cast<unsigned>(h.l3)];
   auto l4 = prm::cqe_l4::none;
   if (h.l4 == net::L4::udp) {
     l4 = prm::cqe_l4::udp;
@@ -57,18 +57,21 @@ void Receive::deliver(std::span<const Frame> frames) noexcept {
 
 void Receive::burst_of(std::span<const Frame> frames) noexcept {
   unsigned slot = 0;
+  Port::Counter counter;
   for (const Frame& frame : frames) {
     if (!acceptable(frame)) [[unlikely]]
       continue;
     Arrival& arrival = arrivals_[slot];
     look_at(arrival, slot, frame);
     ++slot;
-    port_.count_received(arrival.front, frame.length);
+    counter.count(arrival.front, frame.length);
+    port_.count_size(frame.length);
     const bool matched =
         steering_.classify(arrival.front, arrival.headers, frame.length,
                            [&](Tir& tir, std::uint32_t tag) { dispatch(arrival, tir, tag); });
     if (!matched) ++card_.port.received_no_match;
   }
+  port_.add_received(counter);
   serve();
 }
 
@@ -99,12 +102,12 @@ void Receive::look_at(Arrival& arrival, unsigned slot, const Frame& frame) noexc
       arrival.segments = {&arrival.whole, 1};
     }
   }
-  arrival.headers = net::parse(arrival.front, here, frame.length);
+  net::parse(arrival.headers, arrival.front, here, frame.length);
   if (arrival.headers.wants_more && here < net::largest_header_room) [[unlikely]] {
     here = std::min(frame.length, net::largest_header_room);
     gather(long_fronts_[slot].data(), arrival.segments, here);
     arrival.front = long_fronts_[slot].data();
-    arrival.headers = net::parse(arrival.front, here, frame.length);
+    net::parse(arrival.headers, arrival.front, here, frame.length);
   }
 }
 
@@ -150,7 +153,8 @@ void Receive::serve() noexcept {
     ++kept;
   }
   for (unsigned i = 0; i < kept; ++i) {
-    if (deliveries_[i].wqe) scatter_.prefetch(*deliveries_[i].rq, deliveries_[i].wqe);
+    Delivery& d = deliveries_[i];
+    d.buffer = d.wqe ? scatter_.locate(*d.rq, d.wqe, d.arrival->frame->length) : nullptr;
   }
   for (unsigned i = 0; i < kept; ++i) complete(deliveries_[i]);
   // What was reserved for a packet that was dropped after all is there for the next.
@@ -201,6 +205,7 @@ void Receive::complete(Delivery& delivery) noexcept {
   if (delivery.wqe_counter != rq.consumed) [[unlikely]] {
     delivery.wqe_counter = rq.consumed;
     delivery.wqe = rq.ring.at(rq.consumed);
+    delivery.buffer = nullptr;
   }
   if (!delivery.wqe) [[unlikely]] {
     fail(rq, delivery.wqe_counter, Fault::wqe_memory, delivery.wqe_counter);
@@ -211,19 +216,9 @@ void Receive::complete(Delivery& delivery) noexcept {
   const bool strip =
       rq.vlan_strip && arrival.headers.vlans != 0 && arrival.headers.vlan_type[0] == net::ethertype_cvlan;
   const std::uint32_t skip = strip ? net::vlan_tag_size : 0;
-  const Scatter::Outcome outcome = scatter_.copy(rq, delivery.wqe, arrival.segments, skip, whole - skip);
-  if (outcome.fault == Fault::rq_too_long) [[unlikely]] {
-    ++rq.too_long;
-    if (worth_a_word(rq.too_long)) {
-      report(card_, Fault::rq_too_long, rq.number,
-             "RQ 0x%x: a packet of %u bytes was dropped, request %u has room for %u; so far: %llu", rq.number,
-             whole - skip, delivery.wqe_counter, outcome.detail,
-             static_cast<unsigned long long>(rq.too_long));
-    }
-    return;
-  }
-  if (outcome.fault != Fault::none) [[unlikely]] {
-    fail(rq, delivery.wqe_counter, outcome.fault, outcome.detail);
+  if (delivery.buffer) [[likely]] {
+    Scatter::copy(delivery.buffer, arrival.segments, skip, whole - skip);
+  } else if (!scatter(delivery, skip, whole - skip)) {
     return;
   }
   ++rq.consumed;
@@ -234,28 +229,44 @@ void Receive::complete(Delivery& delivery) noexcept {
   write_cqe(delivery, whole - skip, strip);
 }
 
+bool Receive::scatter(const Delivery& delivery, std::uint32_t skip, std::uint32_t length) noexcept {
+  Rq& rq = *delivery.rq;
+  const Scatter::Outcome outcome = scatter_.copy(rq, delivery.wqe, delivery.arrival->segments, skip, length);
+  if (outcome.fault == Fault::none) return true;
+  if (outcome.fault != Fault::rq_too_long) {
+    fail(rq, delivery.wqe_counter, outcome.fault, outcome.detail);
+    return false;
+  }
+  ++rq.too_long;
+  if (worth_a_word(rq.too_long)) {
+    report(card_, Fault::rq_too_long, rq.number,
+           "RQ 0x%x: a packet of %u bytes was dropped, request %u has room for %u; so far: %llu", rq.number,
+           length, delivery.wqe_counter, outcome.detail, static_cast<unsigned long long>(rq.too_long));
+  }
+  return false;
+}
+
 void Receive::write_cqe(const Delivery& delivery, std::uint32_t length, bool stripped) noexcept {
   Rq& rq = *delivery.rq;
   const Arrival& arrival = *delivery.arrival;
-  prm::Cqe cqe{};
-  cqe.rss_hash_result = delivery.hash;
-  cqe.rss_hash_type = delivery.hash_type;
-  cqe.check_sum = prm::Be16::from_raw(arrival.checksum.complete);
-  cqe.hds_ip_ext = static_cast<std::uint8_t>(prm::cqe_l2_ok | (arrival.checksum.l3_ok ? prm::cqe_l3_ok : 0) |
-                                             (arrival.checksum.l4_ok ? prm::cqe_l4_ok : 0));
-  cqe.l4_l3_hdr_type = header_type(arrival.front, arrival.headers);
-  if (stripped) {
-    cqe.l4_l3_hdr_type |= prm::cqe_vlan_stripped;
-    cqe.vlan_info = arrival.headers.vlan_tci[0];
-  }
-  cqe.srqn = rq.user_index;
-  cqe.byte_cnt = length;
-  cqe.timestamp = completions_.timestamp(rq.timestamp);
-  cqe.sop_drop_qpn = delivery.flow_tag;
-  cqe.wqe_counter = delivery.wqe_counter;
-  cqe.op_own = prm::cqe_op_own(prm::cqe_opcode::responder_send, 0);
-  if (!completions_.write(*rq.cq, cqe)) [[unlikely]]
+  prm::Cqe* const cqe = completions_.open(*rq.cq);
+  if (!cqe) [[unlikely]] {
     rq.state = QueueState::error;
+    return;
+  }
+  std::memset(cqe, 0, offsetof(prm::Cqe, sop_drop_qpn));
+  cqe->rss_hash_result = delivery.hash;
+  cqe->rss_hash_type = delivery.hash_type;
+  cqe->check_sum = prm::Be16::from_raw(arrival.checksum.complete);
+  cqe->hds_ip_ext = static_cast<std::uint8_t>(prm::cqe_l2_ok | (arrival.checksum.l3_ok ? prm::cqe_l3_ok : 0) |
+                                              (arrival.checksum.l4_ok ? prm::cqe_l4_ok : 0));
+  cqe->l4_l3_hdr_type = static_cast<std::uint8_t>(header_type(arrival.front, arrival.headers) |
+                                                  (stripped ? prm::cqe_vlan_stripped : 0));
+  if (stripped) cqe->vlan_info = arrival.headers.vlan_tci[0];
+  cqe->srqn = rq.user_index;
+  cqe->byte_cnt = length;
+  cqe->timestamp = completions_.timestamp(rq.timestamp);
+  completions_.close(*rq.cq, cqe, delivery.flow_tag, delivery.wqe_counter, prm::cqe_opcode::responder_send);
 }
 
 // ---- errors ----

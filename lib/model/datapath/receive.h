@@ -52,6 +52,7 @@ class Receive {
     Arrival* arrival;
     Rq* rq;
     std::byte* wqe;
+    std::byte* buffer;  ///< when all of the frame goes to one place
     std::uint32_t hash;
     std::uint32_t flow_tag;
     std::uint16_t wqe_counter;
@@ -67,6 +68,7 @@ class Receive {
   bool reserve(Delivery& delivery) noexcept;
   bool read_record(Rq& rq) noexcept;
   void complete(Delivery& delivery) noexcept;
+  bool scatter(const Delivery& delivery, std::uint32_t skip, std::uint32_t length) noexcept;
   void write_cqe(const Delivery& delivery, std::uint32_t length, bool stripped) noexcept;
   void fail(Rq& rq, std::uint16_t wqe_counter, Fault fault, std::uint32_t detail) noexcept;
   void flush(Rq& rq) noexcept;

@@ -71,14 +71,29 @@ class Reader {
 
 }  // namespace
 
-void Scatter::prefetch(Rq& rq, const std::byte* wqe) noexcept {
-  const SegmentList list = segments_of(rq, wqe);
+std::byte* Scatter::locate(Rq& rq, const std::byte* wqe, std::uint32_t length) noexcept {
+  const prm::WqeData& first = *segments_of(rq, wqe).first;
+  if (room_of(first) < length) return nullptr;
   Fault fault = Fault::none;
-  const std::uint32_t room = room_of(*list.first);
-  if (room == 0) return;
-  const Chunk chunk = keys_.reach(list.first->lkey, rq.pd.get(), rq.reserved_lkey, list.first->address, room,
-                                  local_write, fault);
-  if (chunk.data) __builtin_prefetch(chunk.data, 1);
+  const Chunk chunk =
+      keys_.reach(first.lkey, rq.pd.get(), rq.reserved_lkey, first.address, length, local_write, fault);
+  if (chunk.length < length) return nullptr;
+  constexpr std::uint32_t line = 64;
+  __builtin_prefetch(chunk.data, 1);
+  if (length > line) __builtin_prefetch(chunk.data + line, 1);
+  return chunk.data;
+}
+
+void Scatter::copy(std::byte* buffer, std::span<const Segment> frame, std::uint32_t skip,
+                   std::uint32_t length) noexcept {
+  if (skip == 0 && frame.size() == 1) [[likely]] {
+    std::memcpy(buffer, frame[0].data, length);
+    return;
+  }
+  Reader reader(frame);
+  reader.copy_to(buffer, addresses);
+  reader.skip(skip);
+  reader.copy_to(buffer + addresses, length - addresses);
 }
 
 Scatter::Outcome Scatter::find_room(Rq& rq, const std::byte* wqe, std::uint32_t length) noexcept {
@@ -113,10 +128,6 @@ Scatter::Outcome Scatter::copy(Rq& rq, const std::byte* wqe, std::span<const Seg
                                std::uint32_t skip, std::uint32_t length) noexcept {
   if (const Outcome outcome = find_room(rq, wqe, length); outcome.fault != Fault::none) [[unlikely]] {
     return outcome;
-  }
-  if (piece_count_ == 1 && skip == 0 && frame.size() == 1) [[likely]] {
-    std::memcpy(pieces_[0].data, frame[0].data, length);
-    return {};
   }
   Reader reader(frame);
   std::uint32_t done = 0;

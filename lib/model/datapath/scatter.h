@@ -26,8 +26,12 @@ class Scatter {
   /// @param length of the frame without what is left out
   Outcome copy(Rq& rq, const std::byte* wqe, std::span<const Segment> frame, std::uint32_t skip,
                std::uint32_t length) noexcept;
-  /// Asks the caches for the memory that copy() will write.
-  void prefetch(Rq& rq, const std::byte* wqe) noexcept;
+  /// The memory of the WQE's first segment, on its way to the caches; nullptr when not all of `length` goes
+  /// there in one piece.
+  std::byte* locate(Rq& rq, const std::byte* wqe, std::uint32_t length) noexcept;
+  /// copy() to what locate() found.
+  static void copy(std::byte* buffer, std::span<const Segment> frame, std::uint32_t skip,
+                   std::uint32_t length) noexcept;
 
  private:
   static constexpr unsigned max_pieces = 96;

@@ -74,7 +74,11 @@ SendOutcome SendRequest::execute(Sq& sq, const std::byte* wqe, std::uint32_t ds)
 }
 
 SendOutcome SendRequest::gather_segments(Sq& sq, const std::byte* wqe, std::uint32_t at, std::uint32_t end,
-                                         std::uint32_t& length) noexcept {
+                                         std::uint32_t& frame_length) noexcept {
+  // The last slot is kept for padding.
+  const Segment* const last = &batch_.segments[SendBatch::max_segments - 1];
+  Segment* to = &batch_.segments[batch_.segment_count];
+  std::uint32_t length = frame_length;
   while (at < end) {
     const auto* data = reinterpret_cast<const prm::WqeData*>(wqe + at);
     const std::uint32_t count = data->byte_count;
@@ -82,7 +86,7 @@ SendOutcome SendRequest::gather_segments(Sq& sq, const std::byte* wqe, std::uint
       const std::uint32_t size = count & ~prm::data_seg_inline;
       constexpr std::uint32_t header = sizeof data->byte_count;
       if (size > end - at - header) return {Fault::wqe_inline_data, size};
-      if (size != 0) batch_.segments[batch_.segment_count++] = {wqe + at + header, size};
+      if (size != 0) *to++ = {wqe + at + header, size};
       length += size;
       at += align_unit(header + size);
       continue;
@@ -93,19 +97,23 @@ SendOutcome SendRequest::gather_segments(Sq& sq, const std::byte* wqe, std::uint
     length += count;
     const std::uint32_t key = data->lkey;
     std::uint64_t address = data->address;
-    for (std::uint32_t left = count; left != 0;) {
+    for (std::uint32_t left = count;;) {
       Fault fault = Fault::none;
       const Chunk chunk = keys_.reach(key, sq.pd.get(), sq.reserved_lkey, address, left, local_read, fault);
       if (!chunk.data) [[unlikely]]
         return {fault, key};
+      if (to == last) [[unlikely]]
+        return {Fault::wqe_too_long, length};
       const auto part = static_cast<std::uint32_t>(chunk.length);
-      if (batch_.segment_count == SendBatch::max_segments - 1) return {Fault::wqe_too_long, length};
-      batch_.segments[batch_.segment_count++] = {chunk.data, part};
+      *to++ = {chunk.data, part};
       __builtin_prefetch(chunk.data);
-      address += part;
       left -= part;
+      if (left == 0) break;
+      address += part;
     }
   }
+  batch_.segment_count = static_cast<unsigned>(to - batch_.segments.data());
+  frame_length = length;
   return {};
 }
 

@@ -29,7 +29,7 @@ class SendRequest {
 
  private:
   SendOutcome gather_segments(Sq& sq, const std::byte* wqe, std::uint32_t at, std::uint32_t end,
-                              std::uint32_t& length) noexcept;
+                              std::uint32_t& frame_length) noexcept;
   /// Copies the headers to scratch memory and changes them there.
   void rewrite(Frame& frame, Segment* slot, std::uint32_t cs_flags, std::uint32_t tag) noexcept;
   bool enough_inline(const Sq& sq, const Frame& frame, std::uint32_t inline_size) const noexcept;

@@ -286,21 +286,22 @@ void Transmit::complete_batch(Sq& sq) noexcept {
   }
   for (unsigned i = 0; i < batch_.completion_count; ++i) {
     const SendBatch::Completion& done = batch_.completions[i];
-    prm::Cqe cqe{};
-    cqe.srqn = sq.user_index;
-    cqe.timestamp = completions_.timestamp(sq.timestamp);
-    cqe.sop_drop_qpn = std::uint32_t{done.opcode} << 24 | sq.number;
-    cqe.wqe_counter = done.index;
-    cqe.op_own = prm::cqe_op_own(prm::cqe_opcode::requester, 0);
-    if (!completions_.write(*sq.cq, cqe, done.solicited)) [[unlikely]] {
+    prm::Cqe* const cqe = completions_.open(*sq.cq);
+    if (!cqe) [[unlikely]] {
       sq.state = QueueState::error;
       break;
     }
+    std::memset(cqe, 0, offsetof(prm::Cqe, sop_drop_qpn));
+    cqe->srqn = sq.user_index;
+    cqe->timestamp = completions_.timestamp(sq.timestamp);
+    completions_.close(*sq.cq, cqe, std::uint32_t{done.opcode} << 24 | sq.number, done.index,
+                       prm::cqe_opcode::requester, done.solicited);
   }
   batch_.clear();
 }
 
 void Transmit::count_sent() noexcept {
+  Port::Counter counter;
   for (unsigned i = 0; i < batch_.frame_count; ++i) {
     const Frame& frame = batch_.frames[i];
     std::byte destination[6];
@@ -309,8 +310,9 @@ void Transmit::count_sent() noexcept {
       gather(destination, {frame.segments, frame.segment_count}, sizeof destination);
       front = destination;
     }
-    port_.count_sent(front, frame.length);
+    counter.count(front, frame.length);
   }
+  port_.add_sent(counter);
 }
 
 // ---- errors ----

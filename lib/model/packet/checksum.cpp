@@ -27,6 +27,16 @@ int checksum_field(const Headers& headers) noexcept {
   return -1;
 }
 
+constexpr Sum halves(std::uint64_t word) noexcept {
+  return (word & 0xffffffff) + (word >> 32);
+}
+
+/// An IPv4 header without options.
+Sum sum_20_bytes(const std::byte* data) noexcept {
+  return halves(load<std::uint64_t>(data)) + halves(load<std::uint64_t>(data + 8)) +
+         load<std::uint32_t>(data + 16);
+}
+
 }  // namespace
 
 Sum sum_bytes(const std::byte* data, std::size_t length) noexcept {
@@ -45,13 +55,11 @@ Sum sum_bytes(const std::byte* data, std::size_t length) noexcept {
     sum = even[0] + even[1];
   }
   if (length & 16) {
-    const auto a = load<std::uint64_t>(data), b = load<std::uint64_t>(data + 8);
-    sum += (a & 0xffffffff) + (a >> 32) + (b & 0xffffffff) + (b >> 32);
+    sum += halves(load<std::uint64_t>(data)) + halves(load<std::uint64_t>(data + 8));
     data += 16;
   }
   if (length & 8) {
-    const auto a = load<std::uint64_t>(data);
-    sum += (a & 0xffffffff) + (a >> 32);
+    sum += halves(load<std::uint64_t>(data));
     data += 8;
   }
   if (length & 4) {
@@ -90,42 +98,48 @@ Sum sum_frame(std::span<const model::Segment> segments, std::uint32_t from, std:
 }
 
 Sum pseudo_header(const std::byte* l3, L3 kind, std::uint8_t protocol, std::uint32_t length) noexcept {
-  const Sum addresses = kind == L3::ipv4 ? sum_bytes(l3 + 12, 8) : sum_bytes(l3 + 8, 32);
+  const Sum addresses = kind == L3::ipv4 ? Sum{load<std::uint32_t>(l3 + 12)} + load<std::uint32_t>(l3 + 16)
+                                         : sum_bytes(l3 + 8, 32);
   return addresses + prm::host_to_be(std::uint32_t{length}) + prm::host_to_be(std::uint32_t{protocol});
 }
 
 ChecksumStatus check(const std::byte* front, const Headers& headers, std::span<const model::Segment> segments,
                      std::uint32_t frame_length) noexcept {
+  const auto sum = [&](std::uint32_t from, std::uint32_t to) {
+    return segments.size() == 1 ? sum_bytes(segments[0].data + from, to - from)
+                                : sum_frame(segments, from, to);
+  };
   ChecksumStatus status;
-  const Sum all = sum_frame(segments, headers.l3_offset, frame_length);
-  status.complete = fold(all);
-  if (headers.l3 == L3::none || !headers.ip_length_ok) return status;
-
-  const std::byte* l3 = front + headers.l3_offset;
-  if (headers.l3 == L3::ipv4) {
-    status.l3_ok = fold(sum_bytes(l3, headers.ip_header)) == 0xffff;
-  } else {
-    status.l3_ok = true;
+  if (headers.l3 == L3::none || !headers.ip_length_ok) {
+    status.complete = fold(sum(headers.l3_offset, frame_length));
+    return status;
   }
-  if (headers.l4 != L4::tcp && headers.l4 != L4::udp) return status;
+  // In parts: the IP header, its extensions, the datagram, padding. All but the last are of even length, or
+  // the last.
+  const std::byte* l3 = front + headers.l3_offset;
+  const std::uint32_t behind_ip = std::uint32_t{headers.l3_offset} + headers.ip_header;
+  const Sum ip = headers.ip_header == 20 ? sum_20_bytes(l3) : sum_bytes(l3, headers.ip_header);
+  status.l3_ok = headers.l3 == L3::ipv6 || fold(ip) == 0xffff;
+  if (headers.l4 != L4::tcp && headers.l4 != L4::udp) {
+    status.complete = fold(ip + sum(behind_ip, frame_length));
+    return status;
+  }
+  const Sum datagram = sum(headers.l4_offset, headers.ip_end);
+  Sum others = ip;
+  if (headers.l4_offset != behind_ip)
+    others += sum_bytes(l3 + headers.ip_header, headers.l4_offset - behind_ip);
+  if (headers.ip_end < frame_length) {
+    const Sum padding = sum(headers.ip_end, frame_length);
+    others += (headers.ip_end - headers.l3_offset) & 1 ? at_odd_place(padding) : padding;
+  }
+  status.complete = fold(datagram + others);
 
-  const std::byte* l4 = front + headers.l4_offset;
-  if (headers.l4 == L4::udp && load<std::uint16_t>(l4 + udp_checksum) == 0) {
+  if (headers.l4 == L4::udp && load<std::uint16_t>(front + headers.l4_offset + udp_checksum) == 0) {
     status.l4_ok = headers.l3 == L3::ipv4;
     return status;
   }
-  // The whole, less the IP header with its extensions, less the padding, is the L4 datagram. Taking away is
-  // adding the complement; the lengths of IP headers are even, the padding may begin at an odd place.
-  Sum sum = all;
-  sum += static_cast<std::uint16_t>(~fold(sum_bytes(l3, headers.l4_offset - headers.l3_offset)));
-  if (headers.ip_end < frame_length) {
-    Sum padding = sum_frame(segments, headers.ip_end, frame_length);
-    if ((headers.ip_end - headers.l3_offset) & 1) padding = at_odd_place(padding);
-    sum += static_cast<std::uint16_t>(~fold(padding));
-  }
-  sum +=
-      pseudo_header(l3, headers.l3, headers.ip_protocol, std::uint32_t{headers.ip_end} - headers.l4_offset);
-  status.l4_ok = fold(sum) == 0xffff;
+  const std::uint32_t length = std::uint32_t{headers.ip_end} - headers.l4_offset;
+  status.l4_ok = fold(datagram + pseudo_header(l3, headers.l3, headers.ip_protocol, length)) == 0xffff;
   return status;
 }
 

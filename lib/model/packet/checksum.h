@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -21,11 +22,9 @@ using Sum = std::uint64_t;
 Sum sum_bytes(const std::byte* data, std::size_t length) noexcept;
 
 constexpr std::uint16_t fold(Sum sum) noexcept {
-  sum = (sum & 0xffffffff) + (sum >> 32);
-  sum = (sum & 0xffff) + (sum >> 16 & 0xffff) + (sum >> 32);
-  sum = (sum & 0xffff) + (sum >> 16);
-  sum = (sum & 0xffff) + (sum >> 16);
-  return static_cast<std::uint16_t>(sum);
+  // A word and its halves swapped add up to the folded sum, carry included, in the upper half.
+  const auto half = static_cast<std::uint32_t>((sum + std::rotl(sum, 32)) >> 32);
+  return static_cast<std::uint16_t>((half + std::rotl(half, 16)) >> 16);
 }
 
 /// What `sum` counts for when its bytes begin at an odd place of the whole.

@@ -26,7 +26,7 @@ struct Parser {
   const std::byte* frame;
   std::uint32_t available;
   std::uint32_t frame_length;
-  Headers out;
+  Headers& out;
 
   /// Are the bytes [at, at + size) here? If the frame has them elsewhere, more would help.
   bool has(std::uint32_t at, std::uint32_t size) noexcept {
@@ -162,12 +162,46 @@ struct Parser {
   }
 };
 
+/// UDP or TCP over IPv4 and nothing else: what most frames are. @return false when it is something else
+bool parse_plain(Headers& out, const std::byte* frame, std::uint32_t available,
+                 std::uint32_t frame_length) noexcept {
+  constexpr std::uint32_t l3 = ethernet_header, l4 = l3 + ipv4_header;
+  if (available < l4 + tcp_header) return false;
+  if (load<std::uint16_t>(frame + 12) != prm::host_to_be(ethertype_ipv4)) return false;
+  if (byte_at(frame + l3) != 0x45) return false;
+  if ((load<std::uint16_t>(frame + l3 + 6) & prm::host_to_be(std::uint16_t{0x3fff})) != 0) return false;
+  const std::uint32_t end = l3 + load_be<std::uint16_t>(frame + l3 + 2);
+  const std::uint8_t protocol = byte_at(frame + l3 + 9);
+  std::uint32_t size = udp_header;
+  if (protocol == proto_tcp) {
+    size = (byte_at(frame + l4 + 12) >> 4) * 4u;
+    if (size < tcp_header) return false;
+  } else if (protocol != proto_udp) {
+    return false;
+  }
+  if (end > frame_length || l4 + size > end) return false;
+  out = {};
+  out.l3_offset = l3;
+  out.l4_offset = l4;
+  out.payload_offset = static_cast<std::uint16_t>(l4 + size);
+  out.ip_end = static_cast<std::uint16_t>(end);
+  out.ethertype = ethertype_ipv4;
+  out.l3 = L3::ipv4;
+  out.l4 = protocol == proto_udp ? L4::udp : L4::tcp;
+  out.ip_protocol = protocol;
+  out.ip_header = ipv4_header;
+  out.ip_length_ok = true;
+  return true;
+}
+
 }  // namespace
 
-Headers parse(const std::byte* frame, std::uint32_t available, std::uint32_t frame_length) noexcept {
-  Parser parser{frame, available, frame_length, {}};
+void parse(Headers& headers, const std::byte* frame, std::uint32_t available,
+           std::uint32_t frame_length) noexcept {
+  if (parse_plain(headers, frame, available, frame_length)) return;
+  headers = {};
+  Parser parser{frame, available, frame_length, headers};
   parser.l2();
-  return parser.out;
 }
 
 }  // namespace chime::net

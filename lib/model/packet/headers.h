@@ -42,7 +42,13 @@ struct Headers {
 };
 
 /// Parses the first `available` bytes of a frame of `frame_length` (available <= frame_length, any value).
-Headers parse(const std::byte* frame, std::uint32_t available, std::uint32_t frame_length) noexcept;
+void parse(Headers& headers, const std::byte* frame, std::uint32_t available,
+           std::uint32_t frame_length) noexcept;
+inline Headers parse(const std::byte* frame, std::uint32_t available, std::uint32_t frame_length) noexcept {
+  Headers headers;
+  parse(headers, frame, available, frame_length);
+  return headers;
+}
 
 /// Bytes that suffice for everything parse() understands in all but contrived extension chains.
 inline constexpr std::uint32_t usual_header_room = 128;
