@@ -25,12 +25,14 @@ namespace chime::net {
 inline constexpr std::uint16_t max_reta = 512;
 inline constexpr std::uint32_t rss_key_length = 40;
 
-/// RTE_ETH_RSS_* that can be asked for: rte_eth_dev_info::flow_type_rss_offloads.
+/// RTE_ETH_RSS_* that can be asked for: rte_eth_dev_info::flow_type_rss_offloads. The _EX types are their
+/// plain ones here: the card looks past extension headers, and hashes the addresses of the IPv6 header.
 inline constexpr std::uint64_t supported_rss_types =
     RTE_ETH_RSS_IPV4 | RTE_ETH_RSS_FRAG_IPV4 | RTE_ETH_RSS_NONFRAG_IPV4_TCP | RTE_ETH_RSS_NONFRAG_IPV4_UDP |
     RTE_ETH_RSS_NONFRAG_IPV4_OTHER | RTE_ETH_RSS_IPV6 | RTE_ETH_RSS_FRAG_IPV6 | RTE_ETH_RSS_NONFRAG_IPV6_TCP |
-    RTE_ETH_RSS_NONFRAG_IPV6_UDP | RTE_ETH_RSS_NONFRAG_IPV6_OTHER | RTE_ETH_RSS_L3_SRC_ONLY |
-    RTE_ETH_RSS_L3_DST_ONLY | RTE_ETH_RSS_L4_SRC_ONLY | RTE_ETH_RSS_L4_DST_ONLY | RTE_ETH_RSS_LEVEL_OUTERMOST;
+    RTE_ETH_RSS_NONFRAG_IPV6_UDP | RTE_ETH_RSS_NONFRAG_IPV6_OTHER | RTE_ETH_RSS_IPV6_EX |
+    RTE_ETH_RSS_IPV6_TCP_EX | RTE_ETH_RSS_IPV6_UDP_EX | RTE_ETH_RSS_L3_SRC_ONLY | RTE_ETH_RSS_L3_DST_ONLY |
+    RTE_ETH_RSS_L4_SRC_ONLY | RTE_ETH_RSS_L4_DST_ONLY | RTE_ETH_RSS_LEVEL_OUTERMOST;
 
 using RssKey = std::array<std::uint8_t, rss_key_length>;
 
