@@ -62,7 +62,7 @@ void EthdevWire::transmit(std::span<const model::Frame> frames) noexcept {
 }
 
 void EthdevWire::send(std::span<const model::Frame> frames) noexcept {
-  std::array<rte_mbuf*, burst * most_segments> mbufs;
+  std::array<rte_mbuf*, std::size_t{burst} * most_segments> mbufs;
   std::array<rte_mbuf*, burst> packets;
   const std::uint32_t room = mbufs_.room();
   std::size_t needed = 0, fitting = 0;

@@ -43,7 +43,7 @@ class PoolShelf {
   };
 
   std::mutex lock_;
-  std::array<Place, 2 * RTE_MAX_ETHPORTS> places_;
+  std::array<Place, std::size_t{2} * RTE_MAX_ETHPORTS> places_;
   unsigned made_ = 0;
 };
 
