@@ -3,8 +3,8 @@
 
 namespace chime::model {
 
-Chunk Keys::look_up(std::uint32_t key, const Pd* pd, bool reserved, std::uint64_t va, std::size_t bytes,
-                    Rights right, Fault& fault) noexcept {
+Chunk Keys::reach(std::uint32_t key, const Pd* pd, bool reserved, std::uint64_t va, std::size_t bytes,
+                  Rights right, Fault& fault) noexcept {
   if (reserved && key == card_.reserved_lkey) return reserved_key(va, bytes, fault);
   Mkey* const mkey = card_.mkeys.find(key >> 8);
   if (!mkey || mkey->key_byte != (key & 0xff)) {

@@ -18,19 +18,24 @@ class Keys {
   /// Must be called at the beginning of every burst.
   void forget() noexcept { recent_ = {}; }
 
-  /// Host memory at `va`: at most `bytes` (not 0), fewer where it is broken; ask again for the rest.
-  /// @param reserved whether the queue may use the reserved lkey ("rlky"), which knows neither bounds nor PD
-  /// @param fault    set when the result is empty
-  Chunk reach(std::uint32_t key, const Pd* pd, bool reserved, std::uint64_t va, std::size_t bytes,
-              Rights right, Fault& fault) noexcept {
+  /// All `bytes` (not 0) of host memory at `va`, where the key was used in this burst already and all is as
+  /// it should be; nullptr is no answer: reach() gives it.
+  std::byte* quick(std::uint32_t key, const Pd* pd, std::uint64_t va, std::size_t bytes,
+                   Rights right) const noexcept {
     const Recent& recent = recent_[slot(key)];
     const std::uint64_t offset = va - recent.start;
     if (recent.key == key && recent.pd == pd && (recent.rights & right) != 0 && offset < recent.length &&
         bytes <= recent.length - offset) [[likely]] {
-      return {recent.base + offset, bytes};
+      return recent.base + offset;
     }
-    return look_up(key, pd, reserved, va, bytes, right, fault);
+    return nullptr;
   }
+
+  /// Host memory at `va`: at most `bytes` (not 0), fewer where it is broken; ask again for the rest.
+  /// @param reserved whether the queue may use the reserved lkey ("rlky"), which knows neither bounds nor PD
+  /// @param fault    set when the result is empty
+  Chunk reach(std::uint32_t key, const Pd* pd, bool reserved, std::uint64_t va, std::size_t bytes,
+              Rights right, Fault& fault) noexcept;
 
  private:
   /// A key whose range lies in host memory in one piece.
@@ -45,8 +50,6 @@ class Keys {
   static constexpr unsigned slots = 4;
 
   static constexpr unsigned slot(std::uint32_t key) noexcept { return (key >> 8) % slots; }
-  Chunk look_up(std::uint32_t key, const Pd* pd, bool reserved, std::uint64_t va, std::size_t bytes,
-                Rights right, Fault& fault) noexcept;
   Chunk reserved_key(std::uint64_t va, std::size_t bytes, Fault& fault) noexcept;
   static Fault fault_of(AccessError error) noexcept;
 

@@ -74,14 +74,19 @@ class Reader {
 std::byte* Scatter::locate(Rq& rq, const std::byte* wqe, std::uint32_t length) noexcept {
   const prm::WqeData& first = *segments_of(rq, wqe).first;
   if (room_of(first) < length) return nullptr;
-  Fault fault = Fault::none;
-  const Chunk chunk =
-      keys_.reach(first.lkey, rq.pd.get(), rq.reserved_lkey, first.address, length, local_write, fault);
-  if (chunk.length < length) return nullptr;
+  const std::uint32_t key = first.lkey;
+  const std::uint64_t address = first.address;
+  std::byte* buffer = keys_.quick(key, rq.pd.get(), address, length, local_write);
+  if (!buffer) [[unlikely]] {
+    Fault fault = Fault::none;
+    const Chunk chunk = keys_.reach(key, rq.pd.get(), rq.reserved_lkey, address, length, local_write, fault);
+    if (chunk.length < length) return nullptr;
+    buffer = chunk.data;
+  }
   constexpr std::uint32_t line = 64;
-  __builtin_prefetch(chunk.data, 1);
-  if (length > line) __builtin_prefetch(chunk.data + line, 1);
-  return chunk.data;
+  __builtin_prefetch(buffer, 1);
+  if (length > line) __builtin_prefetch(buffer + line, 1);
+  return buffer;
 }
 
 void Scatter::copy(std::byte* buffer, std::span<const Segment> frame, std::uint32_t skip,

@@ -75,8 +75,6 @@ SendOutcome SendRequest::execute(Sq& sq, const std::byte* wqe, std::uint32_t ds)
 
 SendOutcome SendRequest::gather_segments(Sq& sq, const std::byte* wqe, std::uint32_t at, std::uint32_t end,
                                          std::uint32_t& frame_length) noexcept {
-  // The last slot is kept for padding.
-  const Segment* const last = &batch_.segments[SendBatch::max_segments - 1];
   Segment* to = &batch_.segments[batch_.segment_count];
   std::uint32_t length = frame_length;
   while (at < end) {
@@ -95,25 +93,33 @@ SendOutcome SendRequest::gather_segments(Sq& sq, const std::byte* wqe, std::uint
     if (count == 0) return {Fault::wqe_empty_segment, 0};
     if (count > longest_frame - length) return {Fault::wqe_too_long, count};
     length += count;
-    const std::uint32_t key = data->lkey;
-    std::uint64_t address = data->address;
-    for (std::uint32_t left = count;;) {
-      Fault fault = Fault::none;
-      const Chunk chunk = keys_.reach(key, sq.pd.get(), sq.reserved_lkey, address, left, local_read, fault);
-      if (!chunk.data) [[unlikely]]
-        return {fault, key};
-      if (to == last) [[unlikely]]
-        return {Fault::wqe_too_long, length};
-      const auto part = static_cast<std::uint32_t>(chunk.length);
-      *to++ = {chunk.data, part};
-      __builtin_prefetch(chunk.data);
-      left -= part;
-      if (left == 0) break;
-      address += part;
+    if (std::byte* here = keys_.quick(data->lkey, sq.pd.get(), data->address, count, local_read)) [[likely]] {
+      *to++ = {here, count};
+      __builtin_prefetch(here);
+      continue;
     }
+    if (const SendOutcome outcome = pieces(sq, *data, to); outcome.fault != Fault::none) return outcome;
   }
   batch_.segment_count = static_cast<unsigned>(to - batch_.segments.data());
   frame_length = length;
+  return {};
+}
+
+SendOutcome SendRequest::pieces(Sq& sq, const prm::WqeData& data, Segment*& to) noexcept {
+  // The last slot is kept for padding.
+  const Segment* const last = &batch_.segments[SendBatch::max_segments - 1];
+  const std::uint32_t key = data.lkey;
+  std::uint64_t address = data.address;
+  for (std::uint32_t left = data.byte_count; left != 0;) {
+    Fault fault = Fault::none;
+    const Chunk chunk = keys_.reach(key, sq.pd.get(), sq.reserved_lkey, address, left, local_read, fault);
+    if (!chunk.data) return {fault, key};
+    if (to == last) return {Fault::wqe_too_long, left};
+    const auto part = static_cast<std::uint32_t>(chunk.length);
+    *to++ = {chunk.data, part};
+    address += part;
+    left -= part;
+  }
   return {};
 }
 

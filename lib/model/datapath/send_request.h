@@ -8,6 +8,7 @@
 #include "model/datapath/faults.h"
 #include "model/datapath/keys.h"
 #include "model/datapath/send_batch.h"
+#include "prm/wqe.h"
 
 namespace chime::model {
 
@@ -30,6 +31,8 @@ class SendRequest {
  private:
   SendOutcome gather_segments(Sq& sq, const std::byte* wqe, std::uint32_t at, std::uint32_t end,
                               std::uint32_t& frame_length) noexcept;
+  /// The segments of a pointer to what may be broken, or no memory at all.
+  SendOutcome pieces(Sq& sq, const prm::WqeData& data, Segment*& to) noexcept;
   /// Copies the headers to scratch memory and changes them there.
   void rewrite(Frame& frame, Segment* slot, std::uint32_t cs_flags, std::uint32_t tag) noexcept;
   bool enough_inline(const Sq& sq, const Frame& frame, std::uint32_t inline_size) const noexcept;
