@@ -57,3 +57,32 @@ def namespace():
     run.name = name
     yield run
     subprocess.run(["ip", "netns", "del", name], check=False)
+
+
+@pytest.fixture
+def huge(tmp_path):
+    """A hugetlbfs folder of this test's own and a file prefix, with at least 512 MiB behind it."""
+    count, needed = "/proc/sys/vm/nr_hugepages", 256
+    try:
+        with open(count, encoding="ascii") as file:
+            had = int(file.read())
+        if had < needed:
+            with open(count, "w", encoding="ascii") as file:
+                file.write(str(needed))
+        with open(count, encoding="ascii") as file:
+            got = int(file.read())
+    except OSError as error:
+        pytest.skip(f"hugepages can't be reserved: {error}")
+    folder = tmp_path / "huge"
+    folder.mkdir()
+    mounted = subprocess.run(["mount", "-t", "hugetlbfs", "none", str(folder)], capture_output=True, text=True, check=False)
+    try:
+        if got < needed:
+            pytest.skip(f"only {got} of {needed} hugepages could be reserved")
+        if mounted.returncode != 0:
+            pytest.skip(f"hugetlbfs can't be mounted: {mounted.stderr.strip()}")
+        yield str(folder), f"chime{os.getpid()}"
+    finally:
+        subprocess.run(["umount", str(folder)], check=False, capture_output=True)
+        with open(count, "w", encoding="ascii") as file:
+            file.write(str(had))

@@ -38,7 +38,10 @@ def test_jumbo_frames_in_one_buffer(testpmd, tmp_path):
 
 def test_jumbo_frames_over_several_buffers(testpmd, tmp_path):
     sent = [sized(length, length) for length in (64, 1514, 2048, 2049, 4096, 9000, 9992)]
-    came = carry(testpmd, tmp_path, as_packets(sent), ["--enable-scatter", "--max-pkt-len=9996"])
+    commands = ["port stop 0", "port stop 1", "port config 0 rx_offload scatter on", "port config 1 rx_offload scatter on",
+                "port config 0 tx_offload multi_segs on", "port config 1 tx_offload multi_segs on",
+                "port config mtu 0 9978", "port config mtu 1 9978", "port start 0", "port start 1"]
+    came = carry(testpmd, tmp_path, as_packets(sent), before=commands)
     assert came == sent
 
 

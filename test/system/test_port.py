@@ -59,7 +59,7 @@ def test_attach_and_detach(testpmd):
 def test_link_down_and_up(testpmd):
     with testpmd(["net_chime0"]) as pmd:
         pmd.command("set link-down port 0")
-        assert "Link status: down" in pmd.command("show port info 0")
+        pmd.wait_for(lambda: "Link status: down" in pmd.command("show port info 0"), "the link to go")
         pmd.command("set link-up port 0")
         pmd.wait_for(lambda: "Link status: up" in pmd.command("show port info 0"), "the link")
         pmd.command("start tx_first")

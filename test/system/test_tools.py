@@ -28,13 +28,28 @@ def test_flow_perf_with_100000_rules(build):
     assert re.search(r"Total flow insertion rate", done.stdout) or "insertion" in done.stdout.lower(), done.stdout
 
 
-def test_proc_info_reads_the_statistics(build, testpmd):
-    with testpmd(["net_chime0"], prefix="chime_proc_info") as pmd:
+def test_proc_info_reads_the_statistics(build, testpmd, huge):
+    def proc_info(what: str) -> str:
+        done = run(build, ["dpdk-proc-info", "--no-pci", "--huge-dir", huge[0], "--file-prefix", huge[1], "-d",
+                           "librte_net_chime.so", "--", "-p", "0x1", what])
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    with testpmd(["net_chime0"], huge=huge, memory=256) as pmd:
         pmd.command("start tx_first")
         pmd.wait_for(lambda: pmd.stats()["RX-packets"] > 1000, "looped packets")
         pmd.command("stop")
-        done = run(build, ["dpdk-proc-info", "--no-pci", "--file-prefix=chime_proc_info", "-d", "librte_net_chime.so", "--",
-                           "-p", "0x1", "--stats", "--xstats"])
+        received = pmd.stats()["RX-packets"]
+        assert int(re.search(r"RX-packets:\s*(\d+)", proc_info("--stats"))[1]) == received
+        assert f"rx_good_packets: {received}" in proc_info("--xstats")
+
+
+def test_telemetry_lists_the_statistics(build, testpmd, huge):
+    with testpmd(["net_chime0"], huge=huge, memory=256) as pmd:
+        pmd.command("start tx_first")
+        pmd.wait_for(lambda: pmd.stats()["RX-packets"] > 1000, "looped packets")
+        pmd.command("stop")
+        done = subprocess.run(["/usr/bin/python3", "/usr/bin/dpdk-telemetry.py", "-f", huge[1]], input="/ethdev/xstats,0\nquit\n",
+                              capture_output=True, text=True, timeout=60, check=False)
         assert done.returncode == 0, done.stdout + done.stderr
-        assert int(re.search(r"RX-packets: (\d+)", done.stdout)[1]) == pmd.stats()["RX-packets"]
-        assert "rx_vport_unicast_packets" in done.stdout
+        assert f'"rx_good_packets": {pmd.stats()["RX-packets"]}' in done.stdout, done.stdout

@@ -11,10 +11,11 @@ _serial = itertools.count()
 _CONTROL = re.compile(r"\x1b\[[0-9;]*[A-Za-z]|\r")
 
 
-def eal_arguments(devices: list[str], memory: int = 512, prefix: str | None = None, lcores: str = "0,1") -> list[str]:
-    """EAL arguments that need no hugepages and no cards."""
-    arguments = ["-l", lcores, "--no-pci", "--no-huge", "-m", str(memory), "-d", "librte_net_chime.so"]
-    arguments += ["--file-prefix", prefix] if prefix else ["--no-shconf"]
+def eal_arguments(devices: list[str], memory: int = 512, lcores: str = "0,1", huge: tuple[str, str] | None = None) -> list[str]:
+    """EAL arguments that need no cards. `huge` is a hugetlbfs folder and a file prefix, for programs that others attach to;
+    without it no hugepages are needed."""
+    arguments = ["-l", lcores, "--no-pci", "-m", str(memory), "-d", "librte_net_chime.so"]
+    arguments += ["--huge-dir", huge[0], "--file-prefix", huge[1]] if huge else ["--no-huge", "--no-shconf"]
     for device in devices:
         arguments += ["--vdev", device]
     return arguments
@@ -31,8 +32,9 @@ class Testpmd:
     __test__ = False
 
     def __init__(self, build: str, devices: list[str], options: list[str] = (), memory: int = 512,
-                 prefix: str | None = None, extra_eal: list[str] = (), before: list[str] = (), seconds: float = 60):
-        eal = eal_arguments(devices, memory, prefix)
+                 huge: tuple[str, str] | None = None, extra_eal: list[str] = (), before: list[str] = (),
+                 seconds: float = 60):
+        eal = eal_arguments(devices, memory, huge=huge)
         command = [*before, "dpdk-testpmd", *eal, *extra_eal, "--", "-i", "--total-num-mbufs=8192", *options]
         self.channel = ProcessChannel(command, environment(build))
         try:
