@@ -74,6 +74,7 @@ Result<SendQueue> SendQueue::create(Device& device, const Config& config) noexce
       .set(prm::sqc::flush_in_error_en, 1)
       .set(prm::sqc::allow_multi_pkt_send_wqe, config.allow_multi_packet)
       .set(prm::sqc::min_wqe_inline_mode, static_cast<prm::inline_mode>(config.min_inline_mode))
+      .set(prm::sqc::ts_format, static_cast<prm::timestamp_format>(config.timestamp_format))
       .set(prm::sqc::cqn, config.cqn)
       .set(prm::sqc::tis_lst_sz, 1)
       .set(prm::sqc::tis_num_0, config.tisn);
@@ -122,6 +123,7 @@ Result<ReceiveQueue> ReceiveQueue::create(Device& device, const Config& config) 
       .set(prm::rqc::scatter_fcs, config.scatter_fcs)
       .set(prm::rqc::mem_rq_type, prm::mem_rq_type::memory_rq_inline)
       .set(prm::rqc::flush_in_error_en, 1)
+      .set(prm::rqc::ts_format, static_cast<prm::timestamp_format>(config.timestamp_format))
       .set(prm::rqc::cqn, config.cqn)
       .set(prm::rqc::counter_set_id, config.counter_set_id);
   set_ring(context.at(prm::rqc::wq), rq.memory_, rq.record_offset_, config.log_size, config.log_stride,

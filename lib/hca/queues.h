@@ -57,6 +57,7 @@ class SendQueue {
     std::uint8_t min_inline_mode;  ///< 0 none, 1 L2, 2 IP, 3 TCP/UDP
     bool allow_multi_packet;
     int socket;
+    std::uint8_t timestamp_format = 0;  ///< 0 free-running, 1 the card's default, 2 real time
   };
   static Result<SendQueue> create(Device& device, const Config& config) noexcept;  ///< in state reset
   Result<> modify(QueueState from, QueueState to) noexcept;
@@ -87,6 +88,7 @@ class ReceiveQueue {
     bool scatter_fcs;
     std::uint8_t counter_set_id;  ///< Q counter for packets that found no buffer
     int socket;
+    std::uint8_t timestamp_format = 0;  ///< 0 free-running, 1 the card's default, 2 real time
   };
   static Result<ReceiveQueue> create(Device& device, const Config& config) noexcept;  ///< in state reset
   Result<> modify(QueueState from, QueueState to) noexcept;

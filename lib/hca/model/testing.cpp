@@ -22,6 +22,12 @@ void fail_command(Device& device, unsigned n) noexcept {
   embedded(device).loop().run([&] { embedded(device).kernel().fail_command(n); });
 }
 
+Result<> execute(Device& device, std::span<const std::byte> in, std::span<std::byte> out) noexcept {
+  Result<> result;
+  embedded(device).loop().run([&] { result = embedded(device).kernel().execute(in, out); });
+  return result;
+}
+
 std::uint32_t refused_destroys(Device& device) noexcept {
   std::uint32_t count = 0;
   embedded(device).loop().run([&] { count = embedded(device).user().refused_destroys(); });

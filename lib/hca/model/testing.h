@@ -18,6 +18,9 @@ std::size_t count_objects(Device& device, std::span<model::ObjectCount> counts) 
 /// The n-th command from now is answered INTERNAL_ERR without reaching the card; 1 is the next, 0 none.
 void fail_command(Device& device, unsigned n) noexcept;
 
+/// Executes a command as it is, uid included: what the kernel or another user context would do.
+Result<> execute(Device& device, std::span<const std::byte> in, std::span<std::byte> out) noexcept;
+
 /// Objects whose handles ended but which the card refused to destroy; a test wants 0.
 std::uint32_t refused_destroys(Device& device) noexcept;
 

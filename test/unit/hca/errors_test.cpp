@@ -69,13 +69,31 @@ TEST_F(Errors, TheCardsWordsAreInTheError) {
   EXPECT_NE(std::string(made.error().text).find("log_max_cq_sz"), std::string::npos) << made.error().text;
 }
 
-TEST_F(Errors, AnotherUsersObjectsAreOutOfReach) {
-  // uid 0 is the kernel's: its event queue can be named, its user context can't be queried as an object.
-  auto td = hca::alloc_transport_domain(*device);
-  ASSERT_TRUE(td);
-  auto tis = hca::create_tis(*device, td->number() + 77);
+TEST_F(Errors, AnotherContextsObjectsAreOutOfReach) {
+  prm::Box<prm::create_uctx_in> context;
+  prm::Box<prm::create_uctx_out> made;
+  ASSERT_TRUE(hca::embedded::execute(*device, context.bytes(), made.bytes()));
+  const std::uint32_t other = made.get(prm::create_uctx_out::uid);
+  prm::Box<prm::alloc_transport_domain_in> alloc;
+  prm::Box<prm::alloc_transport_domain_out> allocated;
+  alloc.set(prm::alloc_transport_domain_in::uid, other);
+  ASSERT_TRUE(hca::embedded::execute(*device, alloc.bytes(), allocated.bytes()));
+  const std::uint32_t theirs = allocated.get(prm::alloc_transport_domain_out::transport_domain);
+
+  auto tis = hca::create_tis(*device, theirs);
   ASSERT_FALSE(tis);
+  EXPECT_EQ(tis.error().errnum, EINVAL);
   EXPECT_NE(tis.error().status, 0);
+
+  prm::Box<prm::dealloc_transport_domain_in> dealloc;
+  prm::Box<prm::dealloc_transport_domain_out> deallocated;
+  dealloc.set(prm::dealloc_transport_domain_in::uid, other)
+      .set(prm::dealloc_transport_domain_in::transport_domain, theirs);
+  ASSERT_TRUE(hca::embedded::execute(*device, dealloc.bytes(), deallocated.bytes()));
+  prm::Box<prm::destroy_uctx_in> end;
+  prm::Box<prm::destroy_uctx_out> ended;
+  end.set(prm::destroy_uctx_in::uid, other);
+  ASSERT_TRUE(hca::embedded::execute(*device, end.bytes(), ended.bytes()));
 }
 
 TEST_F(Errors, EndingWhatIsInUseIsReportedAndMadeGoodAtClose) {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <chrono>
 #include <cstring>
 
 #include "card.h"
@@ -95,6 +96,34 @@ TEST_F(Slice, PortCountsWhatCameAndWent) {
   counters = device->port().counters();
   ASSERT_TRUE(counters);
   EXPECT_EQ(counters->rx_steer_missed, 1u) << "without a root nothing takes the packet";
+}
+
+/// The HCA in a thread of its own, stepped by nobody.
+TEST(SliceThreaded, EverythingArrivesInOrder) {
+  auto runtime = hca::Runtime::create();
+  ASSERT_TRUE(runtime);
+  auto device = (*runtime)->open({.name = "test0", .model_thread = "own"});
+  ASSERT_TRUE(device) << why(device);
+  {
+    auto path = Path::make(**device);
+    ASSERT_TRUE(path) << why(path);
+    path->post_receives(60);
+    constexpr unsigned packets = 20'000;
+    unsigned sent = 0, completed = 0, received = 0;
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+    while (received < packets && std::chrono::steady_clock::now() < deadline) {
+      while (sent < packets && sent - received < 30 && sent - completed < 30) {
+        path->send(frame(static_cast<std::uint8_t>(sent++)));
+      }
+      while (path->poll_send()) ++completed;
+      while (const prm::Cqe* got = path->poll_receive()) {
+        const auto expected = frame(static_cast<std::uint8_t>(received++));
+        ASSERT_EQ(std::memcmp(path->received(*got).data(), expected.data(), expected.size()), 0);
+        path->post_receives(1);
+      }
+    }
+    EXPECT_EQ(received, packets);
+  }
 }
 
 TEST_F(Slice, ClosingWithEverythingOpenDestroysInOrder) {
