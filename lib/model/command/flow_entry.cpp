@@ -71,7 +71,7 @@ void modify_entry(Command& c, In<prm::set_flow_table_entry> in, FlowTable& table
   if (!entry) {
     return c.refuse(Rule::entry_index, index, "flow table %#x has no entry at index %u", table.number, index);
   }
-  if (!table_properties(c.card, table.type).get(prm::flow_table_prop_layout::flow_modify_en)) {
+  if (!table_properties(c.card).get(prm::flow_table_prop_layout::flow_modify_en)) {
     return c.refuse(Rule::entry_modify, index, "this card does not modify entries (flow_modify_en)");
   }
   if (mask & ~known) {

@@ -47,7 +47,7 @@ void create_flow_group(Command& c, In<prm::create_flow_group> in, Out<prm::creat
   auto group = c.make<FlowGroup>();
   if (!group) return;
   const std::uint32_t enable = in.get(I::match_criteria_enable);
-  if (!read_mask(c, table->type, enable, in.at(I::match_criteria).bytes(), group->mask)) return;
+  if (!read_mask(c, enable, in.at(I::match_criteria).bytes(), group->mask)) return;
   group->table = Ref<FlowTable>(table);
   group->first = in.get(I::start_flow_index);
   group->last = in.get(I::end_flow_index);

@@ -9,8 +9,7 @@ using F = prm::flow_table_context;
 using P = prm::flow_table_prop_layout;
 
 /// Where a miss leads. @return false when it refused
-bool read_miss(Command& c, prm::ConstView<F> context, TableType type, std::uint32_t level,
-               FlowTable*& miss) noexcept {
+bool read_miss(Command& c, prm::ConstView<F> context, std::uint32_t level, FlowTable*& miss) noexcept {
   miss = nullptr;
   const auto action = context.get(F::table_miss_action);
   if (action == prm::flow_table_miss_action::def) return true;
@@ -19,15 +18,15 @@ bool read_miss(Command& c, prm::ConstView<F> context, TableType type, std::uint3
              static_cast<unsigned>(action));
     return false;
   }
-  if (!table_properties(c.card, type).get(P::identified_miss_table_mode)) {
+  if (!table_properties(c.card).get(P::identified_miss_table_mode)) {
     c.refuse(Rule::table_miss, 0, "a miss can't lead to a table (identified_miss_table_mode)");
     return false;
   }
   FlowTable* to = c.find(c.card.flow_tables, context.get(F::table_miss_id));
   if (!to) return false;
-  if (to->type != type || to->level <= level) {
-    c.refuse(Rule::table_miss, to->number, "a miss of level %u leads to %s table %#x of level %u", level,
-             name(to->type), to->number, to->level);
+  if (to->level <= level) {
+    c.refuse(Rule::table_miss, to->number, "a miss of level %u leads to flow table %#x of level %u", level,
+             to->number, to->level);
     return false;
   }
   miss = to;
@@ -36,20 +35,18 @@ bool read_miss(Command& c, prm::ConstView<F> context, TableType type, std::uint3
 
 }  // namespace
 
-prm::ConstView<P> table_properties(const Hca::Card& card, TableType type) noexcept {
+prm::ConstView<P> table_properties(const Hca::Card& card) noexcept {
   using N = prm::flow_table_nic_cap;
-  const auto caps = card.capabilities.view<N>(static_cast<unsigned>(prm::hca_cap_type::flow_table));
-  return type == TableType::nic_receive ? caps.at(N::flow_table_properties_nic_receive)
-                                        : caps.at(N::flow_table_properties_nic_transmit);
+  return card.capabilities.view<N>(static_cast<unsigned>(prm::hca_cap_type::flow_table))
+      .at(N::flow_table_properties_nic_receive);
 }
 
 bool read_table_type(Command& c, prm::flow_table_type wanted, TableType& type) noexcept {
-  if (wanted == prm::flow_table_type::nic_rx || wanted == prm::flow_table_type::nic_tx) {
-    type = wanted == prm::flow_table_type::nic_rx ? TableType::nic_receive : TableType::nic_transmit;
-    if (table_properties(c.card, type).get(P::ft_support)) return true;
+  if (wanted == prm::flow_table_type::nic_rx && table_properties(c.card).get(P::ft_support)) {
+    type = TableType::nic_receive;
+    return true;
   }
-  c.refuse(Rule::table_type, 0, "table type %u; this card has 0 (NIC_RX)%s", static_cast<unsigned>(wanted),
-           table_properties(c.card, TableType::nic_transmit).get(P::ft_support) ? " and 1 (NIC_TX)" : "");
+  c.refuse(Rule::table_type, 0, "table type %u; this card has 0 (NIC_RX)", static_cast<unsigned>(wanted));
   return false;
 }
 
@@ -59,12 +56,7 @@ bool own_vport(Command& c, std::uint32_t other_vport) noexcept {
 
 FlowTable* find_table(Command& c, prm::flow_table_type wanted, std::uint32_t number) noexcept {
   TableType type;
-  if (!read_table_type(c, wanted, type)) return nullptr;
-  FlowTable* table = c.find(c.card.flow_tables, number);
-  if (!table || table->type == type) return table;
-  c.refuse(Rule::table_type_mismatch, number, "flow table %#x is %s, the command says %s", number,
-           name(table->type), name(type));
-  return nullptr;
+  return read_table_type(c, wanted, type) ? c.find(c.card.flow_tables, number) : nullptr;
 }
 
 void create_flow_table(Command& c, In<prm::create_flow_table> in, Out<prm::create_flow_table> out) noexcept {
@@ -80,7 +72,7 @@ void create_flow_table(Command& c, In<prm::create_flow_table> in, Out<prm::creat
       !c.absent(context.get(F::termination_table), Rule::table_feature, "termination_table")) {
     return;
   }
-  const auto properties = table_properties(c.card, type);
+  const auto properties = table_properties(c.card);
   const std::uint32_t level = context.get(F::level);
   const std::uint32_t log_size = context.get(F::log_size);
   if (level > properties.get(P::max_ft_level)) {
@@ -92,7 +84,7 @@ void create_flow_table(Command& c, In<prm::create_flow_table> in, Out<prm::creat
                     properties.get(P::log_max_ft_size));
   }
   FlowTable* miss = nullptr;
-  if (!read_miss(c, context, type, level, miss)) return;
+  if (!read_miss(c, context, level, miss)) return;
 
   auto table = c.make<FlowTable>();
   if (!table) return;
@@ -116,11 +108,11 @@ void modify_flow_table(Command& c, In<prm::modify_flow_table> in, Out<prm::modif
     return;
   }
   if (!(select & prm::flow_table_modify_select::miss_table_id)) return;
-  if (!table_properties(c.card, table->type).get(P::flow_table_modify)) {
+  if (!table_properties(c.card).get(P::flow_table_modify)) {
     return c.refuse(Rule::table_feature, table->number, "tables can't be modified (flow_table_modify)");
   }
   FlowTable* miss = nullptr;
-  if (!read_miss(c, in.at(prm::modify_flow_table_in::flow_table_context), table->type, table->level, miss)) {
+  if (!read_miss(c, in.at(prm::modify_flow_table_in::flow_table_context), table->level, miss)) {
     return;
   }
   table->miss = Ref<FlowTable>(miss);
@@ -173,7 +165,7 @@ void set_flow_table_root(Command& c, In<prm::set_flow_table_root> in,
   if (!c.op_mod_is(set)) return;
   FlowTable* table = find_table(c, in.get(I::table_type), in.get(I::table_id));
   if (!table) return;
-  if (root && root.get() != table && !table_properties(c.card, type).get(P::modify_root)) {
+  if (root && root.get() != table && !table_properties(c.card).get(P::modify_root)) {
     return c.refuse(Rule::table_root, table->number, "%s has a root, which can't be changed (modify_root)",
                     name(type));
   }

@@ -12,20 +12,15 @@ using D = prm::dest_format_struct;
 using P = prm::flow_table_prop_layout;
 
 bool read_action(Command& c, std::uint32_t action, const FlowTable& table) noexcept {
-  constexpr std::uint32_t known = action_allow | action_drop | action_forward | action_count;
+  constexpr std::uint32_t known = action_drop | action_forward | action_count;
   if (action & ~known) {
-    c.refuse(Rule::entry_action, table.number, "action %#x; this card has %#x: allow, drop, forward, count",
-             action, known);
+    c.refuse(Rule::entry_action, table.number, "action %#x; this card has %#x: drop, forward, count", action,
+             known);
     return false;
   }
   const std::uint32_t fate = action & ~std::uint32_t{action_count};
-  if (fate != action_allow && fate != action_drop && fate != action_forward) {
-    c.refuse(Rule::entry_action, table.number, "action %#x: it must be one of allow, drop, forward", action);
-    return false;
-  }
-  if (fate == action_allow && table.type == TableType::nic_receive) {
-    c.refuse(Rule::entry_action, table.number,
-             "allow leads nowhere in a receive table; forward to a table or TIR");
+  if (fate != action_drop && fate != action_forward) {
+    c.refuse(Rule::entry_action, table.number, "action %#x: it must be one of drop and forward", action);
     return false;
   }
   return true;
@@ -38,11 +33,6 @@ bool read_destination(Command& c, prm::ConstView<D> in, const FlowTable& table, 
     case prm::flow_destination_type::flow_table: {
       FlowTable* to = c.find(c.card.flow_tables, number);
       if (!to) return false;
-      if (to->type != table.type) {
-        c.refuse(Rule::table_type_mismatch, number, "an entry of a %s table leads to %s table %#x",
-                 name(table.type), name(to->type), number);
-        return false;
-      }
       if (to->level <= table.level && !ignore_level) {
         c.refuse(Rule::entry_level, number, "an entry of level %u leads to flow table %#x of level %u",
                  table.level, number, to->level);
@@ -52,7 +42,6 @@ bool read_destination(Command& c, prm::ConstView<D> in, const FlowTable& table, 
       return true;
     }
     case prm::flow_destination_type::tir: {
-      if (table.type != TableType::nic_receive) break;
       Tir* tir = c.find(c.card.tirs, number);
       if (!tir) return false;
       out.tir = Ref<Tir>(tir);
@@ -61,9 +50,8 @@ bool read_destination(Command& c, prm::ConstView<D> in, const FlowTable& table, 
     default:
       break;
   }
-  c.refuse(Rule::entry_destination, number, "destination type %u in a %s table; there are 1 flow table%s",
-           static_cast<unsigned>(in.get(D::destination_type)), name(table.type),
-           table.type == TableType::nic_receive ? ", 2 TIR" : "");
+  c.refuse(Rule::entry_destination, number, "destination type %u; there are 1 flow table, 2 TIR",
+           static_cast<unsigned>(in.get(D::destination_type)));
   return false;
 }
 
@@ -87,7 +75,7 @@ bool read_fan_out(Command& c, const FlowTable& table, const Array<FlowDestinatio
 
 bool read_verdict(Command& c, prm::ConstView<F> context, const FlowTable& table, bool ignore_level,
                   FlowVerdict& verdict) noexcept {
-  const auto properties = table_properties(c.card, table.type);
+  const auto properties = table_properties(c.card);
   const std::uint32_t action = context.get(F::action);
   const std::size_t destinations = context.get(F::destination_list_size);
   const std::size_t counters = context.get(F::flow_counter_list_size);
@@ -114,7 +102,7 @@ bool read_verdict(Command& c, prm::ConstView<F> context, const FlowTable& table,
     return false;
   }
   if (count && !properties.get(P::flow_counter)) {
-    c.refuse(Rule::entry_counter, table.number, "%s tables of this card have no counters", name(table.type));
+    c.refuse(Rule::entry_counter, table.number, "tables of this card have no counters (flow_counter)");
     return false;
   }
   const auto list = context.bytes().subspan(F::size);

@@ -63,10 +63,10 @@ void mark_misc(prm::ConstView<S> s, Allowed& allowed) noexcept {
 
 }  // namespace
 
-bool read_mask(Command& c, TableType type, std::uint32_t criteria_enable, std::span<const std::byte> param,
+bool read_mask(Command& c, std::uint32_t criteria_enable, std::span<const std::byte> param,
                Array<MatchWord>& mask) noexcept {
   Allowed allowed;
-  const auto support = table_properties(c.card, type).at(prm::flow_table_prop_layout::ft_field_support);
+  const auto support = table_properties(c.card).at(prm::flow_table_prop_layout::ft_field_support);
   mark_outer(support, allowed);
   mark_misc(support, allowed);
 

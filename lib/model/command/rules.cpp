@@ -11,7 +11,7 @@ constexpr RuleInfo table[] = {
     {Rule::not_modelled, "command.not-modelled", S::bad_op,
      "A command of the manual that this card does not execute."},
     {Rule::input_length, "command.input-length", S::bad_input_len,
-     "The input is shorter than the command's layout, or has data behind its end."},
+     "The input is shorter than the command's layout, or than the list in it."},
     {Rule::output_length, "command.output-length", S::bad_output_len,
      "The output is shorter than the command's layout."},
     {Rule::op_mod, "command.op-mod", S::bad_param, "The command has no such op_mod."},
@@ -99,7 +99,6 @@ constexpr RuleInfo table[] = {
     {Rule::table_feature, "flow-table.feature", S::bad_param, "A feature of the table is not supported."},
     {Rule::table_miss, "flow-table.miss", S::bad_param,
      "A miss leads to a table of the same type and of a higher level."},
-    {Rule::table_type_mismatch, "flow-table.type-mismatch", S::bad_param, "The table is of another type."},
     {Rule::table_root, "flow-table.root", S::bad_param, "The root can't be set to this table."},
     {Rule::group_range, "flow-group.range", S::bad_index,
      "The group's indices are not within the table, or end before they begin."},
@@ -131,7 +130,6 @@ constexpr RuleInfo table[] = {
     {Rule::capability_type, "capability.type", S::bad_param, "The card has no capabilities of this type."},
     {Rule::capability_raise, "capability.raise", S::bad_param,
      "A capability can be set to at most what the card can do."},
-    {Rule::pages, "pages.count", S::bad_param, "More pages are given or taken back than there are."},
     {Rule::issi, "issi.unknown", S::bad_param, "The card does not know this interface step."},
 };
 

@@ -90,7 +90,6 @@ enum class Rule : std::uint16_t {
   table_level = 0x0803,
   table_feature = 0x0804,
   table_miss = 0x0805,
-  table_type_mismatch = 0x0806,
   table_root = 0x0807,
   group_range = 0x0808,
   group_overlap = 0x0809,
@@ -116,7 +115,6 @@ enum class Rule : std::uint16_t {
   register_group = 0x0909,
   capability_type = 0x090a,
   capability_raise = 0x090b,
-  pages = 0x090c,
   issi = 0x090d,
 };
 

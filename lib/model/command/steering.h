@@ -11,8 +11,8 @@
 
 namespace chime::model {
 
-/// The card's properties of a table type; all zero when it does not support the type.
-prm::ConstView<prm::flow_table_prop_layout> table_properties(const Hca::Card& card, TableType type) noexcept;
+/// The card's properties of flow tables; all zero when it has none.
+prm::ConstView<prm::flow_table_prop_layout> table_properties(const Hca::Card& card) noexcept;
 
 /// @return whether the type is supported; refused otherwise
 bool read_table_type(Command& c, prm::flow_table_type wanted, TableType& type) noexcept;
@@ -24,7 +24,7 @@ bool own_vport(Command& c, std::uint32_t other_vport) noexcept;
 FlowTable* find_table(Command& c, prm::flow_table_type type, std::uint32_t number) noexcept;
 
 /// Words of the match parameters that count, of a group's mask. Refuses what the card can't match on.
-bool read_mask(Command& c, TableType type, std::uint32_t criteria_enable, std::span<const std::byte> param,
+bool read_mask(Command& c, std::uint32_t criteria_enable, std::span<const std::byte> param,
                Array<MatchWord>& mask) noexcept;
 
 /// What an entry does. @param ignore_level the command's ignore_flow_level. @return false when it refused

@@ -85,8 +85,6 @@ const char* name(TableType type) noexcept {
   switch (type) {
     case TableType::nic_receive:
       return "NIC_RX";
-    case TableType::nic_transmit:
-      return "NIC_TX";
   }
   return "?";
 }

@@ -65,7 +65,6 @@ struct FlowDestination {
 
 /// flow_context.action of what is supported.
 enum FlowAction : std::uint32_t {
-  action_allow = 0x1,
   action_drop = 0x2,
   action_forward = 0x4,
   action_count = 0x8,
@@ -88,8 +87,9 @@ struct FlowEntry {
   FlowVerdict verdict;
 };
 
-enum class TableType : std::uint8_t { nic_receive = 0, nic_transmit = 1 };
-inline constexpr unsigned table_types = 2;
+/// What packets pass a table.
+enum class TableType : std::uint8_t { nic_receive = 0 };
+inline constexpr unsigned table_types = 1;
 const char* name(TableType type) noexcept;
 
 struct FlowTable final : Object {

@@ -30,11 +30,11 @@ TEST_F(Settings, MtuWhileRunning) {
   setup.conf.txmode.offloads = RTE_ETH_TX_OFFLOAD_MULTI_SEGS;
   run(setup);
   EXPECT_TRUE(loops(port_, pool_, 1514));
-  for (std::uint16_t mtu : {68, 576, 1500, 4000, 9000, 9978}) {
+  for (std::uint16_t mtu : std::initializer_list<std::uint16_t>{68, 576, 1500, 4000, 9000, 9978}) {
     ASSERT_EQ(rte_eth_dev_set_mtu(port_.id(), mtu), 0) << mtu;
     EXPECT_TRUE(loops(port_, pool_, mtu + 14)) << mtu;
   }
-  for (std::uint16_t mtu : {0, 67, 9979, 65535})
+  for (std::uint16_t mtu : std::initializer_list<std::uint16_t>{0, 67, 9979, 65535})
     EXPECT_EQ(rte_eth_dev_set_mtu(port_.id(), mtu), -EINVAL) << mtu;
   EXPECT_TRUE(loops(port_, pool_, 9978 + 14));
 }

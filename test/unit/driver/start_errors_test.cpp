@@ -134,7 +134,7 @@ TEST(StartErrors, QueueSizes) {
   ASSERT_EQ(port.error(), 0);
   rte_eth_conf conf{};
   ASSERT_EQ(rte_eth_dev_configure(port.id(), 1, 1, &conf), 0);
-  for (std::uint16_t wrong : {1, 32, 63, 192, 1000, 1025}) {
+  for (std::uint16_t wrong : std::initializer_list<std::uint16_t>{1, 32, 63, 192, 1000, 1025}) {
     EXPECT_EQ(rte_eth_rx_queue_setup(port.id(), 0, wrong, 0, nullptr, pool), -EINVAL) << wrong;
     EXPECT_EQ(rte_eth_tx_queue_setup(port.id(), 0, wrong, 0, nullptr), -EINVAL) << wrong;
   }

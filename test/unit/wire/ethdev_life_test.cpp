@@ -96,7 +96,10 @@ TEST_F(EthdevLifeTest, ClaimsAPortBeforeAnybodySeesIt) {
     card->poll(64);
     return card->largest_frame() == 9996;
   })) << "what it can carry is known before it is started";
-  EXPECT_EQ(card.port.changes, 2) << "plugged in, and this";
+  EXPECT_TRUE(eventually([&] {
+    card->poll(64);
+    return card.port.changes == 2;
+  })) << "plugged in, and this";
   EXPECT_FALSE(card->link().up);
   ASSERT_TRUE(card->ready());
   expect_traffic(card, peer);

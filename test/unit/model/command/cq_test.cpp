@@ -114,6 +114,19 @@ TEST_F(Cqs, AreModified) {
   EXPECT_TRUE(user.run(call).is(Rule::cq_modify));
 }
 
+TEST_F(Cqs, AreModeratedWhereTheCardCan) {
+  auto profile = model::Profile::parse("base = \"connectx6dx\"\n[general]\ncq_moderation = 0\n", "test");
+  ASSERT_TRUE(profile) << profile.error().text;
+  Host plain(*profile);
+  Bench bench(plain);
+  auto call = bench.cq_call();
+  cqc(call).set(Q::cq_max_count, 8);
+  EXPECT_TRUE(bench.run(call).is(Rule::cq_moderation));
+  auto same = user.cq_call();
+  cqc(same).set(Q::cq_max_count, 8);
+  EXPECT_TRUE(user.run(same).ok());
+}
+
 TEST_F(Cqs, EqsCheckTheirMakersWishes) {
   Call<prm::create_eq, 8> call;
   const auto eqc = call.in.at(prm::create_eq_in::eq_context_entry);

@@ -108,6 +108,16 @@ TEST_F(Mkeys, OfTheKernelMayListPages) {
   EXPECT_TRUE(kernel.run(call).is(Rule::mkey_length));
 }
 
+TEST_F(Mkeys, RefusePagesThatAreTooSmall) {
+  Call<prm::create_mkey, 16> call;
+  call.in.at(prm::create_mkey_in::memory_key_mkey_entry)
+      .set(M::access_mode_1_0, prm::mkc_access_mode::mtt)
+      .set(M::log_page_size, 11)
+      .set(M::pd, kernel.pd)
+      .set(M::len, 64);
+  EXPECT_TRUE(kernel.run(call).is(Rule::page_size));
+}
+
 TEST_F(Mkeys, RefuseWhatIsNotThere) {
   auto klm = user.mkey_call(4096);
   mkc(klm).set(M::access_mode_1_0, prm::mkc_access_mode::klm);

@@ -3,7 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdio>
+#include <fstream>
 #include <set>
+#include <sstream>
 #include <string>
 
 namespace chime::model {
@@ -20,6 +23,22 @@ TEST(Rules, EachHasANameAndWordsOfItsOwn) {
     EXPECT_EQ(&info(rule.rule), &rule) << rule.name;
     EXPECT_EQ(std::string(rule.name).find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789.-"),
               std::string::npos)
+        << rule.name;
+  }
+}
+
+TEST(Rules, AreDocumented) {
+  std::ifstream file(CHIME_DOC "/diagnostics/commands.rst");
+  std::stringstream page;
+  page << file.rdbuf();
+  ASSERT_FALSE(page.str().empty());
+  for (const RuleInfo& rule : rules()) {
+    char number[16];
+    std::snprintf(number, sizeof number, "0x%08x", syndrome(rule.rule));
+    const std::string row = "   * - " + std::string(rule.name) + "\n     - " + number + "\n";
+    const std::size_t at = page.str().find(row);
+    EXPECT_NE(at, std::string::npos) << rule.name;
+    EXPECT_NE(page.str().find(std::string("     - ") + rule.meaning + "\n", at), std::string::npos)
         << rule.name;
   }
 }

@@ -68,6 +68,9 @@ TEST_F(Spread, TablesHavePowersOfTwo) {
   cut.in.set(prm::create_rqt_in::uid, user.uid);
   const auto three_listed = cut.in.bytes().first(prm::create_rqt_in::size + 3 * 4);
   EXPECT_TRUE(host.execute(three_listed, cut.out.bytes()).is(Rule::input_length));
+  auto kind = user.rqt_call(rqs);
+  kind.in.at(prm::create_rqt_in::rqt_context).set(prm::rqtc::list_q_type, prm::rqt_list_type::virtio_net_q);
+  EXPECT_TRUE(user.run(kind).is(Rule::rqt_type));
   auto stranger = user.rqt_call({rqs[0], 0x999999});
   EXPECT_TRUE(user.run(stranger).is(Rule::unknown_object));
   EXPECT_EQ(host.objects().count("RQT"), 0u);
@@ -145,6 +148,26 @@ TEST_F(Spread, TirsChangeTheirHashAndLoopback) {
   tirc.set(T::rx_hash_fn, static_cast<prm::rx_hash_fn>(9)).set(T::self_lb_block, 0);
   EXPECT_TRUE(user.run(call).is(Rule::tir_hash));
   EXPECT_EQ(tir.self_loopback_block, 3) << "nothing changes half";
+}
+
+TEST_F(Spread, LoopbackIsBlockedWhereTheCardCan) {
+  auto profile = model::Profile::parse(
+      "base = \"connectx6dx\"\n"
+      "[general]\ndisable_local_lb_uc = 0\n"
+      "[ethernet_offloads]\nself_lb_uc = 0\nself_lb_en_modifiable = 0\n",
+      "test");
+  ASSERT_TRUE(profile) << profile.error().text;
+  Host plain(*profile);
+  Bench bench(plain);
+  auto call = bench.tir_call(bench.make_rq());
+  call.in.at(prm::create_tir_in::ctx).set(T::self_lb_block, 1);
+  EXPECT_TRUE(bench.run(call).is(Rule::loopback_block));
+  call.in.at(prm::create_tir_in::ctx).set(T::self_lb_block, 2);
+  ASSERT_TRUE(bench.run(call).ok());
+  Call<prm::modify_tir> modify;
+  modify.in.set(prm::modify_tir_in::tirn, call.out.get(prm::create_tir_out::tirn));
+  modify.in.at(prm::modify_tir_in::bitmask).set(prm::modify_tir_bitmask::self_lb_en, 1);
+  EXPECT_TRUE(bench.run(modify).is(Rule::tir_modify));
 }
 
 TEST_F(Spread, TissAreModifiedAndQueried) {

@@ -232,6 +232,22 @@ TEST_F(Flow, TheKernelRootsATable) {
   EXPECT_TRUE(set_root(0, 2).is(Rule::op_mod));
 }
 
+TEST_F(Flow, TheRootStaysWhereTheCardCanNotChangeIt) {
+  auto profile = model::Profile::parse(
+      "base = \"connectx6dx\"\n[flow_table]\nflow_table_properties_nic_receive.modify_root = 0\n", "test");
+  ASSERT_TRUE(profile) << profile.error().text;
+  Host fixed(*profile);
+  auto one = table_call(0), two = table_call(0);
+  ASSERT_TRUE(fixed.run(one).ok());
+  ASSERT_TRUE(fixed.run(two).ok());
+  Call<prm::set_flow_table_root> root;
+  root.in.set(prm::set_flow_table_root_in::table_id, one.out.get(prm::create_flow_table_out::table_id));
+  EXPECT_TRUE(fixed.run(root).ok());
+  EXPECT_TRUE(fixed.run(root).ok()) << "the same again";
+  root.in.set(prm::set_flow_table_root_in::table_id, two.out.get(prm::create_flow_table_out::table_id));
+  EXPECT_TRUE(fixed.run(root).is(Rule::table_root));
+}
+
 TEST_F(Flow, GroupsHaveTheirOwnIndices) {
   const std::uint32_t t = table(3);
   group(t, 10, 19);
