@@ -7,6 +7,7 @@
 //     ...     these bytes: they overwrite zeros, so that short inputs say something
 //
 // Wants no crash, no leak, and answers with a status that the manual has.
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
