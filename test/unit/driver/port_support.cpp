@@ -21,7 +21,7 @@ class Eal : public testing::Environment {
  public:
   void SetUp() override {
     std::array<const char*, 11> arguments = {"test-driver",  "-l", "0",   "--no-pci",       "--no-huge",
-                                             "--in-memory",  "-m", "512", "--no-telemetry", "--log-level",
+                                             "--no-shconf",  "-m", "512", "--no-telemetry", "--log-level",
                                              "lib.eal:error"};
     ASSERT_GE(rte_eal_init(arguments.size(), const_cast<char**>(arguments.data())), 0);
   }

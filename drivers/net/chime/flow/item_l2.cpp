@@ -106,7 +106,7 @@ constexpr ItemField eth_fields[] = {
      .offset = offsetof(rte_flow_item_eth, hdr.ether_type),
      .size = 2,
      .take = take_ethernet_type},
-    {.name = "has_vlan", .offset = sizeof(rte_ether_hdr) + 2, .size = 4, .take = take_has_vlan},
+    {.name = "has_vlan", .offset = sizeof(rte_ether_hdr), .size = 4, .take = take_has_vlan},
 };
 
 constexpr ItemField vlan_fields[] = {

@@ -82,7 +82,7 @@ TEST(RssTypes, WhatIsNotThereIsRefusedByNumber) {
   EXPECT_TRUE(net::check_rss_types(net::supported_rss_types));
   for (std::uint64_t type :
        {std::uint64_t{RTE_ETH_RSS_NONFRAG_IPV4_SCTP}, std::uint64_t{RTE_ETH_RSS_L2_PAYLOAD},
-        std::uint64_t{RTE_ETH_RSS_IPV6_EX}, std::uint64_t{RTE_ETH_RSS_L3_PRE64},
+        std::uint64_t{RTE_ETH_RSS_PORT}, std::uint64_t{RTE_ETH_RSS_L3_PRE64},
         std::uint64_t{RTE_ETH_RSS_LEVEL_INNERMOST}}) {
     const auto checked = net::check_rss_types(RTE_ETH_RSS_IPV4 | type);
     ASSERT_FALSE(checked);
