@@ -18,7 +18,7 @@ extern "C" {
  * @return "major.minor.patch", valid as long as the driver is loaded. Never fails; callable from any thread,
  *   also before rte_eal_init().
  */
-const char *rte_pmd_chime_version(void);
+const char* rte_pmd_chime_version(void);
 
 #ifdef __cplusplus
 }
