@@ -113,6 +113,10 @@ const std::uint32_t* get_supported_packet_types(rte_eth_dev*) noexcept {
   return rx_supported_packet_types;
 }
 
+int set_packet_types(rte_eth_dev*, std::uint32_t /*mask*/) noexcept {
+  return 0;
+}
+
 void get_rx_queue_info(rte_eth_dev* dev, std::uint16_t queue, rte_eth_rxq_info* info) noexcept {
   PortControl& port = *control_of(*dev);
   const std::lock_guard lock(port.mutex);

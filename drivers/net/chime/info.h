@@ -18,6 +18,8 @@ int get_tx_burst_mode(rte_eth_dev* dev, std::uint16_t queue, rte_eth_burst_mode*
 /// @return 0, or the bytes that the version needs when `size` is too small
 int get_firmware_version(rte_eth_dev* dev, char* version, size_t size) noexcept;
 const std::uint32_t* get_supported_packet_types(rte_eth_dev* dev) noexcept;
+/// The packet type costs a burst nothing: all types are reported, whichever the application cares for.
+int set_packet_types(rte_eth_dev* dev, std::uint32_t mask) noexcept;
 
 void get_rx_queue_info(rte_eth_dev* dev, std::uint16_t queue, rte_eth_rxq_info* info) noexcept;
 void get_tx_queue_info(rte_eth_dev* dev, std::uint16_t queue, rte_eth_txq_info* info) noexcept;

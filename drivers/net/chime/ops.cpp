@@ -71,6 +71,7 @@ consteval eth_dev_ops make_primary_ops() noexcept {
   ops.tx_burst_mode_get = get_tx_burst_mode;
   ops.fw_version_get = get_firmware_version;
   ops.dev_supported_ptypes_get = get_supported_packet_types;
+  ops.dev_ptypes_set = set_packet_types;
   return ops;
 }
 

@@ -233,6 +233,7 @@ consteval eth_dev_ops make_secondary_ops() noexcept {
   ops.tx_burst_mode_get = get_tx_burst_mode;
   ops.fw_version_get = get_firmware_version;
   ops.dev_supported_ptypes_get = get_supported_packet_types;
+  ops.dev_ptypes_set = set_packet_types;
   ops.rss_hash_conf_get = get_rss_hash;
   ops.reta_query = query_reta;
   ops.flow_ops_get = get_flow_ops;  // refuses in words

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <rte_ethdev.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
+#include <iterator>
 #include <numeric>
 
+#include "hca/model/testing.h"
 #include "port_support.h"
 
 /// @file
@@ -214,6 +217,144 @@ TEST_F(Settings, DeferredQueuesWaitForTheirStart) {
   ASSERT_EQ(rte_eth_dev_rx_queue_start(port_.id(), 0), 0);
   ASSERT_EQ(rte_eth_dev_tx_queue_start(port_.id(), 0), 0);
   EXPECT_TRUE(loops(port_, pool_));
+}
+
+/// frame() with a VLAN tag behind the addresses.
+Bytes tagged(std::size_t length, std::uint16_t vlan) {
+  Bytes bytes = frame(length);
+  const std::uint8_t tag[] = {0x81, 0x00, static_cast<std::uint8_t>(vlan >> 8),
+                              static_cast<std::uint8_t>(vlan)};
+  bytes.insert(bytes.begin() + 12, std::begin(tag), std::end(tag));
+  return bytes;
+}
+
+TEST_F(Settings, VlanStripWhileRunning) {
+  run();
+  const Bytes with = tagged(100, 7), without = frame(100);
+  const auto comes_as = [&](const Bytes& expected) {
+    EXPECT_TRUE(send(port_, pool_, with));
+    const std::vector<Bytes> packets = receive(port_, 1);
+    return packets.size() == 1 && packets[0] == expected;
+  };
+  EXPECT_TRUE(comes_as(with));
+  ASSERT_EQ(rte_eth_dev_set_vlan_offload(port_.id(), RTE_ETH_VLAN_STRIP_OFFLOAD), 0);
+  EXPECT_TRUE(comes_as(without));
+  ASSERT_EQ(rte_eth_dev_set_vlan_strip_on_queue(port_.id(), 0, 0), 0);
+  EXPECT_TRUE(comes_as(with));
+  ASSERT_EQ(rte_eth_dev_set_vlan_strip_on_queue(port_.id(), 0, 1), 0);
+  EXPECT_TRUE(comes_as(without));
+  ASSERT_EQ(rte_eth_dev_set_vlan_offload(port_.id(), 0), 0);
+  EXPECT_TRUE(comes_as(with));
+  EXPECT_LT(rte_eth_dev_set_vlan_offload(port_.id(), RTE_ETH_QINQ_STRIP_OFFLOAD), 0);
+}
+
+TEST_F(Settings, VlanFilterWhileRunning) {
+  run();
+  ASSERT_EQ(rte_eth_promiscuous_disable(port_.id()), 0);
+  rte_ether_addr own;
+  ASSERT_EQ(rte_eth_macaddr_get(port_.id(), &own), 0);
+  const auto passes = [&](std::uint16_t vlan) {
+    Bytes bytes = tagged(100, vlan);
+    std::copy_n(own.addr_bytes, sizeof own.addr_bytes, bytes.begin());
+    EXPECT_TRUE(send(port_, pool_, bytes));
+    EXPECT_TRUE(send(port_, pool_, frame(64, own)));
+    // The untagged frame comes last: when it is there, the other had its chance.
+    std::vector<Bytes> packets;
+    while (packets.empty() || packets.back().size() != 64) {
+      const std::vector<Bytes> more = receive(port_, 1);
+      if (more.empty()) return false;
+      packets.insert(packets.end(), more.begin(), more.end());
+    }
+    return packets.size() == 2 && packets[0] == bytes;
+  };
+  EXPECT_TRUE(passes(7));
+  EXPECT_EQ(rte_eth_dev_vlan_filter(port_.id(), 7, 1), -ENOSYS) << "not switched on";
+  ASSERT_EQ(rte_eth_dev_set_vlan_offload(port_.id(), RTE_ETH_VLAN_FILTER_OFFLOAD), 0);
+  EXPECT_FALSE(passes(7));
+  ASSERT_EQ(rte_eth_dev_vlan_filter(port_.id(), 7, 1), 0);
+  EXPECT_TRUE(passes(7));
+  EXPECT_FALSE(passes(8));
+  ASSERT_EQ(port_.stop(), 0);
+  ASSERT_EQ(port_.start(), 0);
+  EXPECT_TRUE(passes(7)) << "kept over a restart";
+  ASSERT_EQ(rte_eth_dev_vlan_filter(port_.id(), 7, 0), 0);
+  EXPECT_FALSE(passes(7));
+  ASSERT_EQ(rte_eth_dev_set_vlan_offload(port_.id(), 0), 0);
+  EXPECT_TRUE(passes(7));
+}
+
+TEST_F(Settings, QueuesTellTheirState) {
+  run();
+  rte_eth_burst_mode mode{};
+  ASSERT_EQ(rte_eth_rx_burst_mode_get(port_.id(), 0, &mode), 0);
+  EXPECT_STRNE(mode.info, "");
+  ASSERT_EQ(rte_eth_tx_burst_mode_get(port_.id(), 0, &mode), 0);
+  EXPECT_STRNE(mode.info, "");
+  EXPECT_EQ(rte_eth_rx_queue_count(port_.id(), 0), 0);
+  EXPECT_EQ(rte_eth_rx_descriptor_status(port_.id(), 0, 0), RTE_ETH_RX_DESC_AVAIL);
+  EXPECT_LT(rte_eth_rx_descriptor_status(port_.id(), 0, 256), 0);
+  ASSERT_TRUE(send(port_, pool_, frame(100)));
+  EXPECT_TRUE(eventually([&] { return rte_eth_rx_queue_count(port_.id(), 0) == 1; }));
+  EXPECT_EQ(rte_eth_rx_descriptor_status(port_.id(), 0, 0), RTE_ETH_RX_DESC_DONE);
+  EXPECT_EQ(receive(port_, 1).size(), 1u);
+  EXPECT_TRUE(eventually([&] { return rte_eth_tx_done_cleanup(port_.id(), 0, 0) >= 0; }));
+  EXPECT_EQ(rte_eth_tx_descriptor_status(port_.id(), 0, 0), RTE_ETH_TX_DESC_DONE);
+
+  std::array<std::uint32_t, 64> types{};
+  EXPECT_GT(rte_eth_dev_get_supported_ptypes(port_.id(), RTE_PTYPE_ALL_MASK, types.data(), types.size()), 3);
+  EXPECT_EQ(rte_eth_dev_set_ptypes(port_.id(), RTE_PTYPE_L3_MASK, types.data(), types.size()), 0);
+  EXPECT_NE(types[0], static_cast<std::uint32_t>(RTE_PTYPE_UNKNOWN));
+}
+
+TEST_F(Settings, AddressListsHaveAnEnd) {
+  run();
+  rte_eth_dev_info info;
+  ASSERT_EQ(rte_eth_dev_info_get(port_.id(), &info), 0);
+  std::uint32_t taken = 1;
+  for (;; ++taken) {
+    rte_ether_addr mac{
+        {0x02, 0, 0, 1, static_cast<std::uint8_t>(taken >> 8), static_cast<std::uint8_t>(taken)}};
+    const int error = rte_eth_dev_mac_addr_add(port_.id(), &mac, 0);
+    if (error != 0) {
+      EXPECT_EQ(error, -ENOSPC);
+      break;
+    }
+    ASSERT_LT(taken, 1000u);
+  }
+  EXPECT_EQ(taken, info.max_mac_addrs);
+  std::vector<rte_ether_addr> groups(5000, rte_ether_addr{{1, 0, 0x5e, 0, 0, 1}});
+  EXPECT_EQ(rte_eth_dev_set_mc_addr_list(port_.id(), groups.data(), 5000), -ENOSPC);
+  EXPECT_TRUE(loops(port_, pool_));
+}
+
+TEST_F(Settings, RefusedChangesLeaveThePortAsItWas) {
+  run();
+  ASSERT_EQ(rte_eth_promiscuous_disable(port_.id()), 0);
+  rte_ether_addr own, other{{0x02, 0, 0, 0, 0, 0x42}};
+  ASSERT_EQ(rte_eth_macaddr_get(port_.id(), &own), 0);
+  const auto own_comes = [&] {
+    EXPECT_TRUE(send(port_, pool_, frame(90, own)));
+    return receive(port_, 1).size() == 1;
+  };
+  const std::uint32_t objects = port_.objects();
+  for (unsigned n = 1;; ++n) {
+    hca::embedded::fail_command(port_.device(), n);
+    const int error = rte_eth_dev_mac_addr_add(port_.id(), &other, 0);
+    hca::embedded::fail_command(port_.device(), 0);
+    if (error == 0) break;
+    ASSERT_LT(n, 100u);
+    EXPECT_EQ(port_.objects(), objects) << n;
+    EXPECT_TRUE(own_comes()) << n;
+  }
+  for (unsigned n = 1;; ++n) {
+    hca::embedded::fail_command(port_.device(), n);
+    const int error = rte_eth_allmulticast_enable(port_.id());
+    hca::embedded::fail_command(port_.device(), 0);
+    if (error == 0) break;
+    ASSERT_LT(n, 100u);
+    EXPECT_EQ(rte_eth_allmulticast_get(port_.id()), 0) << n;
+    EXPECT_TRUE(own_comes()) << n;
+  }
 }
 
 TEST_F(Settings, StatisticsCountAndReset) {

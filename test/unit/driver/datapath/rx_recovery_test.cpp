@@ -99,6 +99,28 @@ TEST_P(RxRecovery, FromEveryPlaceOfTheRing) {
   }
 }
 
+TEST_P(RxRecovery, RingsOutOfStepWrapApart) {
+  RxRing ring(pool, keys, {.variant = GetParam()});
+  for (unsigned i = 0; i < 5; ++i) ring.arrive({.content = content(64)});
+  EXPECT_EQ(drain(ring), 5u);
+  ring.fail(0x04);
+  drain(ring);
+  set(ring, Health::quiesced);
+  ring.reset_rq();
+  drain(ring);
+  set(ring, Health::good);
+  // The CQ is six entries ahead of the RQ: bursts run over the end of either at different packets.
+  unsigned sent = 0, got = 0;
+  for (unsigned round = 0; round < 40; ++round) {
+    for (unsigned i = 0; i < 37; ++i) sent += ring.arrive({.content = content(64, sent)});
+    for (rte_mbuf* packet : ring.burst(64)) {
+      ASSERT_EQ(bytes_of(*packet), content(64, got++));
+      rte_pktmbuf_free(packet);
+    }
+  }
+  EXPECT_EQ(got, sent);
+}
+
 TEST_P(RxRecovery, WithoutMbufsTheQueueFillsLater) {
   RxRing ring(pool, keys, {.variant = GetParam()});
   ring.fail(0x04);

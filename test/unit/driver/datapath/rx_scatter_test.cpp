@@ -122,6 +122,26 @@ TEST_F(RxScatter, PoolRunsEmptyInTheMiddleOfABatch) {
   EXPECT_EQ(pool.available(), 1023u);
 }
 
+TEST_F(RxScatter, SegmentsDoNotKeepWhatTheirLastUserWrote) {
+  std::vector<rte_mbuf*> all(pool.available());
+  ASSERT_EQ(rte_pktmbuf_alloc_bulk(pool.get(), all.data(), static_cast<unsigned>(all.size())), 0);
+  for (rte_mbuf* mbuf : all) {
+    mbuf->data_off = 3;
+    mbuf->port = 99;
+  }
+  rte_pktmbuf_free_bulk(all.data(), static_cast<unsigned>(all.size()));
+  RxRing ring(pool, keys, five_segments);
+  ASSERT_TRUE(ring.arrive({.content = content(5 * room)}));
+  const auto packets = ring.burst();
+  ASSERT_EQ(packets.size(), 1u);
+  EXPECT_EQ(bytes_of(*packets[0]), content(5 * room));
+  for (const rte_mbuf* segment = packets[0]; segment != nullptr; segment = segment->next) {
+    EXPECT_EQ(segment->data_off, RTE_PKTMBUF_HEADROOM);
+    EXPECT_EQ(segment->port, test_port);
+  }
+  rte_pktmbuf_free(packets[0]);
+}
+
 TEST_F(RxScatter, StopInTheMiddleOfARound) {
   for (unsigned used = 0; used < 16; ++used) {
     {

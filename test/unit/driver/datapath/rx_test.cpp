@@ -274,6 +274,30 @@ TEST(RxFull, Timestamps) {
   free_all(packets);
 }
 
+TEST(RxFull, ARefusedRefillLeavesNothingToFreeTwice) {
+  // A cache makes the mempool write into the ring before it finds that the rest is missing.
+  const Pool pool(255, RTE_MBUF_DEFAULT_BUF_SIZE, 16);
+  Keys keys;
+  keys.add(pool, test_lkey);
+  {
+    RxRing ring(pool, keys, {.timestamps = true, .variant = RxVariant::full});
+    std::vector<rte_mbuf*> hoard;
+    while (rte_mbuf* mbuf = rte_pktmbuf_alloc(pool.get())) hoard.push_back(mbuf);
+    for (unsigned i = 0; i < 5; ++i) {
+      rte_pktmbuf_free(hoard.back());
+      hoard.pop_back();
+    }
+    for (unsigned i = 0; i < 8; ++i) ASSERT_TRUE(ring.arrive({.content = content(64)}));
+    std::vector<rte_mbuf*> held = ring.burst();
+    EXPECT_EQ(held.size(), 8u);
+    EXPECT_GT(ring.queue().counters.no_mbuf, 0u);
+    for (unsigned i = 0; i < 8; ++i) EXPECT_EQ(ring.queue().mbufs[i], nullptr);
+    free_all(held);
+    free_all(hoard);
+  }
+  EXPECT_EQ(pool.available(), 255u);
+}
+
 TEST(RxFull, PoolInSeveralRanges) {
   const Pool pool;
   Keys keys;

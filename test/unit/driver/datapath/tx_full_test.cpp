@@ -243,6 +243,17 @@ TEST_P(TxFull, BrokenChains) {
   EXPECT_EQ(other.available(), 7u);
 }
 
+TEST_P(TxFull, ACompletionIsOfAllBlocks) {
+  TxRing ring(keys, setting());
+  const std::size_t lengths[] = {100, 20, 20, 20, 20, 20};
+  ASSERT_EQ(ring.burst(pool.chain(content(200), lengths)), 1);
+  EXPECT_GT(ring.record(), 1u);
+  ring.take();
+  ring.complete();
+  EXPECT_EQ(tx_descriptor_status(&ring.queue(), 63), RTE_ETH_TX_DESC_DONE);
+  EXPECT_EQ(ring.queue().completed, ring.queue().produced);
+}
+
 TEST_P(TxFull, NoRoomForALongOneLeavesItToTheCaller) {
   TxRing ring(keys, setting());
   std::vector<rte_mbuf*> burst;
