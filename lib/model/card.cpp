@@ -17,6 +17,10 @@ constexpr std::uint32_t first_eq = 0x10;
 constexpr std::uint32_t first_cq = 0x400;
 constexpr std::uint32_t first_sq = 0x1000;
 constexpr std::uint32_t first_rq = 0x2000;
+// A doorbell names SQs and QPs alike: their numbers are of one space, QPs in its upper half.
+constexpr unsigned sq_number_bits = 23;
+constexpr std::uint32_t first_qp = 1u << sq_number_bits | 0x100;
+constexpr std::uint32_t multicast_qp = 0xffffff;
 constexpr std::uint32_t first_tis = 0x20;
 constexpr std::uint32_t first_tir = 0x40;
 constexpr std::uint32_t first_rqt = 0x80;
@@ -76,8 +80,9 @@ Hca::Card::Card(const Profile& profile, Capabilities own, const Surroundings& su
       eqs(Kind::eq, first_eq, limit(first_eq, most(profile).get(G::log_max_eq), 8)),
       cqs(Kind::cq, first_cq, limit(first_cq, most(profile).get(G::log_max_cq))),
       tises(Kind::tis, first_tis, limit(first_tis, most(profile).get(G::log_max_tis))),
-      sqs(Kind::sq, first_sq, limit(first_sq, most(profile).get(G::log_max_sq))),
+      sqs(Kind::sq, first_sq, limit(first_sq, most(profile).get(G::log_max_sq), sq_number_bits)),
       rqs(Kind::rq, first_rq, limit(first_rq, most(profile).get(G::log_max_rq))),
+      qps(Kind::qp, first_qp, std::min(limit(first_qp, most(profile).get(G::log_max_qp)), multicast_qp)),
       rqts(Kind::rqt, first_rqt, limit(first_rqt, most(profile).get(G::log_max_rqt))),
       tirs(Kind::tir, first_tir, limit(first_tir, most(profile).get(G::log_max_tir))),
       flow_tables(Kind::flow_table, 1, limit(1, log_flow_tables(profile))),
@@ -97,6 +102,11 @@ Result<Owned<Hca::Card>> Hca::Card::create(const Profile& profile,
   if (!capabilities) return fail(capabilities.error().within("the software HCA"));
   auto card = make_owned<Card>("the software HCA", profile, std::move(*capabilities), surroundings);
   if (!card) return card;
+  using R = prm::roce_cap;
+  const auto roce = (*card)->capabilities.view<R>(static_cast<unsigned>(prm::hca_cap_type::roce));
+  auto addresses = RoceAddressTable::make(roce.get(R::roce_address_table_size), "RoCE addresses");
+  if (!addresses) return fail(addresses.error().within("the software HCA"));
+  (*card)->roce_addresses = std::move(*addresses);
   auto engine = Engine::create(**card);
   if (!engine) return fail(engine.error().within("the software HCA"));
   (*card)->engine = std::move(*engine);

@@ -8,8 +8,10 @@
 #include "model/hca.h"
 #include "model/object/access.h"
 #include "model/object/counter.h"
+#include "model/object/gid.h"
 #include "model/object/page_store.h"
 #include "model/object/port.h"
+#include "model/object/qp.h"
 #include "model/object/queue.h"
 #include "model/object/steering.h"
 #include "model/object/table.h"
@@ -64,6 +66,7 @@ class Hca::Card {
   ObjectTable<Tis> tises;
   ObjectTable<Sq> sqs;
   ObjectTable<Rq> rqs;
+  ObjectTable<Qp> qps;  ///< numbers are never those of an SQ
   ObjectTable<Rqt> rqts;
   ObjectTable<Tir> tirs;
   ObjectTable<FlowTable> flow_tables;
@@ -71,6 +74,7 @@ class Hca::Card {
   std::uint32_t flow_entries = 0;    ///< in all tables
   Ref<FlowTable> root[table_types];  ///< where packets enter, by TableType
   L2Table l2_table;
+  RoceAddressTable roce_addresses;
 
   VportContext vport;
   PhysicalPort port;

@@ -81,6 +81,7 @@ std::uint32_t Hca::Card::destroy_objects(std::uint16_t uid, bool all) noexcept {
   destroy_steering(*this, owner);
   destroy(*this, tirs, owner);
   destroy(*this, rqts, owner);
+  destroy(*this, qps, owner, forget);
   destroy(*this, rqs, owner, forget);
   destroy(*this, sqs, owner, forget);
   destroy(*this, tises, owner);
@@ -97,7 +98,7 @@ std::uint32_t Hca::Card::destroy_objects(std::uint16_t uid, bool all) noexcept {
     destroy(*this, user_contexts, owner);
     l2_table.clear();
   }
-  return count_owned(owner, flow_tables, flow_groups, tirs, rqts, rqs, sqs, tises, cqs, eqs, mkeys,
+  return count_owned(owner, flow_tables, flow_groups, tirs, rqts, qps, rqs, sqs, tises, cqs, eqs, mkeys,
                      flow_counters, q_counters, transport_domains, pds, umems, uars);
 }
 

@@ -80,6 +80,7 @@ std::size_t Hca::count_objects(std::span<ObjectCount> counts) const noexcept {
   put_table(c.tises);
   put_table(c.sqs);
   put_table(c.rqs);
+  put_table(c.qps);
   put_table(c.rqts);
   put_table(c.tirs);
   put_table(c.flow_tables);

@@ -106,6 +106,12 @@ void Engine::state_changed(Rq& rq, QueueState from) noexcept {
   state_->receive.state_changed(rq, from);
 }
 
+Result<> Engine::prepare(Qp&, QpState, const QpAttributes&) noexcept {
+  return {};
+}
+
+void Engine::state_changed(Qp&, QpState) noexcept {}
+
 void Engine::port_changed() noexcept {
   state_->port.changed();
 }
@@ -123,6 +129,8 @@ void Engine::forget(Sq& sq) noexcept {
 }
 
 void Engine::forget(Rq&) noexcept {}
+
+void Engine::forget(Qp&) noexcept {}
 
 void Engine::forget(Cq& cq) noexcept {
   state_->completions.forget(cq);

@@ -8,6 +8,7 @@
 #include "base/array.h"
 #include "base/error.h"
 #include "model/hca.h"
+#include "model/object/qp.h"
 #include "model/object/queue.h"
 #include "model/object/steering.h"
 #include "model/wire.h"
@@ -44,11 +45,17 @@ class Engine final : public WirePort {
   /// A TIR that was made, or whose hash function or key is to change: call it with the new values in place,
   /// and refuse the command when it fails (ENOMEM; the TIR hashes as before then).
   static Result<> prepare(Tir& tir) noexcept;
+  /// A QP that goes from `qp.state` to `to` (the same state: some attributes change) with the attributes
+  /// `next`: makes what its transport will need. Called when all else of the command is found good; the
+  /// command is refused when it fails (ENOMEM), and the QP stays as it is.
+  Result<> prepare(Qp& qp, QpState to, const QpAttributes& next) noexcept;
 
   // Commands, after they took effect.
   /// The state was `from`; a queue that went to error is flushed, one that went to reset forgets its indices.
   void state_changed(Sq& sq, QueueState from) noexcept;
   void state_changed(Rq& rq, QueueState from) noexcept;
+  /// `qp.state` and `qp.attributes` are the new ones. `from` is the same state where attributes changed only.
+  void state_changed(Qp& qp, QpState from) noexcept;
   /// PAOS or the vport's admin state changed.
   void port_changed() noexcept;
   /// A CQ was made or modified: it may have an event to raise (moderation).
@@ -59,6 +66,7 @@ class Engine final : public WirePort {
   // Commands, before the object goes. Nothing may remember it afterwards.
   void forget(Sq& sq) noexcept;
   void forget(Rq& rq) noexcept;
+  void forget(Qp& qp) noexcept;
   void forget(Cq& cq) noexcept;
   void forget(Eq& eq) noexcept;
   void forget(FlowTable& table) noexcept;

@@ -2,6 +2,7 @@
 #include "model/object/object.h"
 
 #include "model/object/access.h"
+#include "model/object/qp.h"
 #include "model/object/queue.h"
 #include "model/object/steering.h"
 
@@ -31,6 +32,8 @@ const char* name(Kind kind) noexcept {
       return "SQ";
     case Kind::rq:
       return "RQ";
+    case Kind::qp:
+      return "QP";
     case Kind::rqt:
       return "RQT";
     case Kind::tir:
@@ -77,6 +80,38 @@ const char* name(QueueState state) noexcept {
       return "RDY";
     case QueueState::error:
       return "ERR";
+  }
+  return "?";
+}
+
+const char* name(QpState state) noexcept {
+  switch (state) {
+    case QpState::reset:
+      return "RST";
+    case QpState::init:
+      return "INIT";
+    case QpState::rtr:
+      return "RTR";
+    case QpState::rts:
+      return "RTS";
+    case QpState::sqer:
+      return "SQER";
+    case QpState::err:
+      return "ERR";
+    case QpState::sqd:
+      return "SQD";
+  }
+  return "?";
+}
+
+const char* name(QpService service) noexcept {
+  switch (service) {
+    case QpService::rc:
+      return "RC";
+    case QpService::uc:
+      return "UC";
+    case QpService::ud:
+      return "UD";
   }
   return "?";
 }

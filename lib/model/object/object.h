@@ -23,6 +23,7 @@ enum class Kind : std::uint8_t {
   tis,
   sq,
   rq,
+  qp,
   rqt,
   tir,
   flow_table,
