@@ -21,8 +21,7 @@ struct SendOutcome {
 /// Makes one frame of the batch out of a SEND request.
 class SendRequest {
  public:
-  SendRequest(Hca::Card& card, Keys& keys, SendBatch& batch) noexcept
-      : card_(card), keys_(keys), batch_(batch) {}
+  SendRequest(Keys& keys, SendBatch& batch) noexcept : keys_(keys), batch_(batch) {}
 
   /// @param wqe the request in one piece
   /// @param ds  its 16-byte units, 2 to 63
@@ -37,7 +36,6 @@ class SendRequest {
   void rewrite(Frame& frame, Segment* slot, std::uint32_t cs_flags, std::uint32_t tag) noexcept;
   bool enough_inline(const Sq& sq, const Frame& frame, std::uint32_t inline_size) const noexcept;
 
-  Hca::Card& card_;
   Keys& keys_;
   SendBatch& batch_;
 };

@@ -12,7 +12,6 @@
 namespace chime::model {
 namespace {
 
-constexpr std::uint32_t number_mask = 0xffffff;
 constexpr unsigned prefetch_blocks = 8;  ///< basic blocks ahead of the one that is executed
 
 constexpr std::int16_t ahead(std::uint16_t of, std::uint16_t index) noexcept {

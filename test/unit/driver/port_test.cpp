@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "allocation_faults.h"
+#include "../support/failing_allocation.h"
 #include "port_support.h"
 
 namespace chime::net::test {
@@ -14,7 +14,7 @@ TEST(Port, LoopsPackets) {
   Port port;
   ASSERT_EQ(port.error(), 0);
   ASSERT_EQ(port.run(pool), 0);
-  for (std::size_t length : {60, 61, 64, 128, 512, 1500, 1514})
+  for (std::size_t length : {60u, 61u, 64u, 128u, 512u, 1500u, 1514u})
     EXPECT_TRUE(loops(port, pool, length)) << length;
   EXPECT_EQ(port.stop(), 0);
 }
@@ -121,12 +121,12 @@ TEST(Port, LivesOnAfterAResetThatFails) {
   ASSERT_EQ(port.error(), 0);
   ASSERT_EQ(port.run(pool), 0);
   int failures = 0;
-  for (int n = 1;; ++n) {
+  for (unsigned n = 1;; ++n) {
     int error;
     {
-      AllocationFault fault(n);
+      chime::test::FailingAllocation fault(n, chime::test::FailingAllocation::Of::process);
       error = rte_eth_dev_reset(port.id());
-      if (!fault.happened()) break;
+      if (!fault.failed()) break;
     }
     if (error == 0) continue;
     ++failures;
@@ -135,7 +135,7 @@ TEST(Port, LivesOnAfterAResetThatFails) {
     EXPECT_EQ(rte_eth_stats_get(port.id(), &stats), -ENODEV);
     EXPECT_EQ(rte_eth_dev_configure(port.id(), 1, 1, &conf), -ENODEV);
     EXPECT_EQ(rte_eth_promiscuous_disable(port.id()), -ENODEV);
-    ASSERT_LT(n, 2000);
+    ASSERT_LT(n, 2000u);
   }
   EXPECT_GT(failures, 10);
   ASSERT_EQ(port.run(pool), 0);

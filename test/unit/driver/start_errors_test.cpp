@@ -3,7 +3,7 @@
 
 #include <array>
 
-#include "allocation_faults.h"
+#include "../support/failing_allocation.h"
 #include "hca/model/testing.h"
 #include "port_support.h"
 
@@ -69,13 +69,13 @@ TEST(StartErrors, EveryAllocationMayFail) {
   ASSERT_EQ(port.set_up(pool), 0);
   const std::uint32_t objects = port.objects();
   const unsigned available = pool.available();
-  int n = 1;
+  unsigned n = 1;
   for (;; ++n) {
     int error;
     {
-      AllocationFault fault(n);
+      chime::test::FailingAllocation fault(n, chime::test::FailingAllocation::Of::process);
       error = port.start();
-      if (!fault.happened()) break;
+      if (!fault.failed()) break;
     }
     if (error == 0) {
       // Not every allocation is worth failing for: those of DPDK's own.
@@ -84,17 +84,17 @@ TEST(StartErrors, EveryAllocationMayFail) {
     }
     EXPECT_EQ(port.objects(), objects) << "allocation " << n;
     EXPECT_EQ(pool.available(), available) << "allocation " << n;
-    ASSERT_LT(n, 1000);
+    ASSERT_LT(n, 1000u);
   }
   ASSERT_EQ(rte_eth_promiscuous_enable(port.id()), 0);
   EXPECT_TRUE(loops(port, pool));
   ASSERT_EQ(port.stop(), 0);
 
   for (n = 1;; ++n) {
-    AllocationFault fault(n);
+    chime::test::FailingAllocation fault(n, chime::test::FailingAllocation::Of::process);
     const int error = port.set_up(pool);
-    if (!fault.happened()) break;
-    ASSERT_LT(n, 1000);
+    if (!fault.failed()) break;
+    ASSERT_LT(n, 1000u);
     if (error != 0) continue;
   }
   ASSERT_EQ(port.run(pool), 0);
@@ -102,11 +102,11 @@ TEST(StartErrors, EveryAllocationMayFail) {
 }
 
 TEST(StartErrors, EveryAllocationOfProbeMayFail) {
-  for (int n = 1;; ++n) {
-    AllocationFault fault(n);
+  for (unsigned n = 1;; ++n) {
+    chime::test::FailingAllocation fault(n, chime::test::FailingAllocation::Of::process);
     Port port;
-    if (!fault.happened()) break;
-    ASSERT_LT(n, 2000);
+    if (!fault.failed()) break;
+    ASSERT_LT(n, 2000u);
   }
   Pool pool;
   Port port;

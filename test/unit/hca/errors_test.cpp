@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "allocations.h"
+#include "../support/failing_allocation.h"
 #include "card.h"
 #include "hca/command.h"
 #include "path.h"

@@ -2,7 +2,7 @@
 #include <rte_malloc.h>
 #include <rte_mbuf.h>
 
-#include "allocations.h"
+#include "../support/failing_allocation.h"
 #include "card.h"
 #include "hca/memory.h"
 #include "hca/receive_path.h"

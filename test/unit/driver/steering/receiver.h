@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "allocation_faults.h"
+#include "../../support/failing_allocation.h"
 #include "base/array.h"
 #include "failing_device.h"
 #include "hca/device.h"
@@ -96,13 +96,13 @@ void Receiver::fail_every_command(Action&& action, Check&& same) {
 
 template <class Action, class Check>
 void Receiver::fail_every_allocation(Action&& action, Check&& same) {
-  for (int n = 1; n < 10000; ++n) {
+  for (unsigned n = 1; n < 10000; ++n) {
     const Objects before = objects();
     bool done = false;
     {
-      const net::test::AllocationFault fault(n);
+      const FailingAllocation fault(n, FailingAllocation::Of::process);
       done = action();
-      if (!fault.happened()) {
+      if (!fault.failed()) {
         EXPECT_TRUE(done);
         return;
       }

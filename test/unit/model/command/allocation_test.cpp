@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The card runs out of memory at every place in turn: it refuses, and nothing is left or half made.
-#include "../support/failing_allocation.h"
+#include "../../support/failing_allocation.h"
 #include "../support/host.h"
 
 namespace chime::test {
