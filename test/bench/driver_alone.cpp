@@ -4,6 +4,7 @@
 #include <rte_eal.h>
 #include <rte_ethdev.h>
 #include <rte_mbuf.h>
+#include <sys/resource.h>
 #include <unistd.h>
 #include <x86intrin.h>
 
@@ -31,15 +32,16 @@ struct Options {
   std::vector<std::string> peers;
   std::string json;
   std::string eal;
-  std::uint64_t packets = 1u << 18;  ///< of one repeat
-  unsigned repeats = 11;
+  std::uint64_t packets = 1u << 15;  ///< of one repeat
+  unsigned repeats = 21;
   bool instructions = true;
 };
 
+/// Of one lane, a packet.
 struct Cost {
-  double instructions = -1;   ///< a packet; negative: not counted
-  double cycles = 0;          ///< of the TSC, a packet; median of the repeats
-  double cycles_flushed = 0;  ///< the same when CQEs are not in a cache
+  double instructions = -1;            ///< negative: not counted
+  std::vector<double> cycles;          ///< of the TSC, one for each repeat
+  std::vector<double> cycles_flushed;  ///< the same when CQEs are not in a cache
 };
 
 [[gnu::always_inline]] inline std::uint64_t cycles_before() noexcept {
@@ -70,22 +72,36 @@ class EmptyLane final : public Lane {
   unsigned burst_;
 };
 
+/// How often this thread lost its CPU to another.
+long preemptions() noexcept {
+  rusage usage{};
+  getrusage(RUSAGE_THREAD, &usage);
+  return usage.ru_nivcsw;
+}
+
+/// Mean of the calls of one repeat. They are made in slices of some 100 microseconds; a slice in which the
+/// thread lost its CPU is made again.
 double cycles_a_call(Lane& lane, const Options& options, bool flush) {
-  std::vector<double> means;
-  const std::uint64_t calls = options.packets / options.setting.burst;
-  for (unsigned repeat = 0; repeat < options.repeats; ++repeat) {
-    std::uint64_t sum = 0;
-    for (std::uint64_t i = 0; i < calls; ++i) {
+  constexpr std::uint64_t slice = 64;
+  std::uint64_t sum = 0, calls = 0;
+  const std::uint64_t enough = options.packets / options.setting.burst;
+  for (std::uint64_t tries = 0; calls < enough && tries < 8 * enough; tries += slice) {
+    const long before_slice = preemptions();
+    std::uint64_t here = 0;
+    for (std::uint64_t i = 0; i < slice; ++i) {
       lane.prepare(flush);
       const std::uint64_t before = cycles_before();
       lane.call();
-      sum += cycles_after() - before;
+      here += cycles_after() - before;
       lane.finish();
     }
-    means.push_back(static_cast<double>(sum) / static_cast<double>(calls));
+    if (preemptions() != before_slice) continue;
+    sum += here;
+    calls += slice;
   }
-  std::nth_element(means.begin(), means.begin() + static_cast<long>(means.size() / 2), means.end());
-  return means[means.size() / 2];
+  if (calls == 0)
+    throw std::runtime_error("the CPU is too busy: every slice of a measurement was interrupted");
+  return static_cast<double>(sum) / static_cast<double>(calls);
 }
 
 double instructions_a_call(Lane& lane, InstructionCounter& counter) {
@@ -108,51 +124,101 @@ void check(Lane& lane, const Options& options) {
   }
 }
 
-Cost measure(Lane& lane, Lane& empty, const Options& options, InstructionCounter* counter) {
-  const double packets = options.setting.burst;
-  Cost cost;
-  cost.cycles = (cycles_a_call(lane, options, false) - cycles_a_call(empty, options, false)) / packets;
-  cost.cycles_flushed = (cycles_a_call(lane, options, true) - cycles_a_call(empty, options, false)) / packets;
-  if (counter != nullptr)
-    cost.instructions =
-        (instructions_a_call(lane, *counter) - instructions_a_call(empty, *counter)) / packets;
-  return cost;
+double median(std::vector<double> values) {
+  const auto middle = values.begin() + static_cast<long>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
 }
 
 struct Row {
-  std::string name, configuration;
-  bool rx;
+  Lane* lane;
   Cost cost;
-  double ratio;  ///< cycles to those of net_null in the same direction
+  double ratio = 0;  ///< cycles to those of net_null in the same direction and repeat; median
 };
+
+/// All lanes take turns, so that a time at which the machine is slow is one for all.
+void measure(std::vector<Row>& rows, const Options& options) {
+  EmptyLane empty(options.setting.burst);
+  const double packets = options.setting.burst;
+  for (unsigned repeat = 0; repeat < options.repeats; ++repeat) {
+    const double nothing = cycles_a_call(empty, options, false);
+    for (Row& row : rows) {
+      row.cost.cycles.push_back((cycles_a_call(*row.lane, options, false) - nothing) / packets);
+      row.cost.cycles_flushed.push_back((cycles_a_call(*row.lane, options, true) - nothing) / packets);
+    }
+    std::fprintf(stderr, "\rcycles: repeat %u of %u ", repeat + 1, options.repeats);
+  }
+  std::fprintf(stderr, "\n");
+}
+
+/// @param rows the first two are net_null's
+void compare(std::vector<Row>& rows) {
+  for (Row& row : rows) {
+    const Row& null = rows[row.lane->is_rx() == rows[0].lane->is_rx() ? 0 : 1];
+    std::vector<double> ratios;
+    for (std::size_t i = 0; i < row.cost.cycles.size(); ++i)
+      ratios.push_back(row.cost.cycles[i] / null.cost.cycles[i]);
+    row.ratio = median(std::move(ratios));
+  }
+}
+
+void count_instructions(std::vector<Row>& rows, const Options& options) {
+  InstructionCounter counter;
+  if (!counter.ok()) {
+    std::printf("No instruction counts: no trap flag here (a debugger?).\n");
+    return;
+  }
+  EmptyLane empty(options.setting.burst);
+  const double nothing = instructions_a_call(empty, counter);
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    std::fprintf(stderr, "\rinstructions: lane %zu of %zu ", i + 1, rows.size());
+    rows[i].cost.instructions =
+        (instructions_a_call(*rows[i].lane, counter) - nothing) / options.setting.burst;
+  }
+  std::fprintf(stderr, "\n");
+}
+
+void print_list(std::FILE* file, const char* name, const std::vector<double>& values) {
+  std::fprintf(file, "\"%s\": [", name);
+  for (std::size_t i = 0; i < values.size(); ++i) std::fprintf(file, "%s%.3f", i == 0 ? "" : ", ", values[i]);
+  std::fprintf(file, "]");
+}
 
 void write_json(const Options& options, const std::vector<Row>& rows) {
   std::FILE* file = std::fopen(options.json.c_str(), "w");
   if (file == nullptr) throw std::runtime_error("cannot write " + options.json);
+  const Setting& setting = options.setting;
   std::fprintf(
       file, "{\n  \"tsc_hz\": %llu,\n  \"burst\": %u,\n  \"ring\": %u,\n  \"length\": %u,\n  \"lanes\": [\n",
-      static_cast<unsigned long long>(rte_get_tsc_hz()), options.setting.burst, options.setting.ring,
-      options.setting.length);
+      static_cast<unsigned long long>(rte_get_tsc_hz()), setting.burst, setting.ring, setting.length);
   for (const Row& row : rows) {
-    std::fprintf(
-        file,
-        "    {\"name\": \"%s\", \"configuration\": \"%s\", \"direction\": \"%s\", \"instructions\": %s, "
-        "\"cycles\": %.2f, \"cycles_flushed\": %.2f, \"ratio_to_net_null\": %.3f}%s\n",
-        row.name.c_str(), row.configuration.c_str(), row.rx ? "rx" : "tx",
-        row.cost.instructions < 0 ? "null" : std::to_string(row.cost.instructions).c_str(), row.cost.cycles,
-        row.cost.cycles_flushed, row.ratio, &row == &rows.back() ? "" : ",");
+    const double instructions = row.cost.instructions;
+    std::fprintf(file,
+                 "    {\"name\": \"%s\", \"configuration\": \"%s\", \"direction\": \"%s\", "
+                 "\"instructions\": %s, ",
+                 row.lane->name().c_str(), row.lane->configuration().c_str(), row.lane->is_rx() ? "rx" : "tx",
+                 instructions < 0 ? "null" : std::to_string(instructions).c_str());
+    print_list(file, "cycles", row.cost.cycles);
+    std::fprintf(file, ", ");
+    print_list(file, "cycles_flushed", row.cost.cycles_flushed);
+    std::fprintf(file, "}%s\n", &row == &rows.back() ? "" : ",");
   }
   std::fprintf(file, "  ]\n}\n");
   if (std::fclose(file) != 0) throw std::runtime_error("cannot write " + options.json);
 }
 
-void print_row(const Row& row) {
-  char instructions[16] = "-";
-  if (row.cost.instructions >= 0)
-    std::snprintf(instructions, sizeof instructions, "%.1f", row.cost.instructions);
-  std::printf("%-30s %13s %8.1f %10.1f %9.2f  %s\n", row.name.c_str(), instructions, row.cost.cycles,
-              row.cost.cycles_flushed, row.ratio, row.configuration.c_str());
-  std::fflush(stdout);
+void print(const std::vector<Row>& rows, const Setting& setting) {
+  std::printf("%u-byte packets, burst %u, ring %u; a packet costs\n", setting.length, setting.burst,
+              setting.ring);
+  std::printf("%-30s %13s %8s %10s %9s\n", "", "instructions", "cycles", "CQE cold", "/net_null");
+  for (const Row& row : rows) {
+    char instructions[16] = "-";
+    if (row.cost.instructions >= 0)
+      std::snprintf(instructions, sizeof instructions, "%.1f", row.cost.instructions);
+    std::printf("%-30s %13s %8.1f %10.1f %9.2f  %s\n", row.lane->name().c_str(), instructions,
+                median(row.cost.cycles), median(row.cost.cycles_flushed), row.ratio,
+                row.lane->configuration().c_str());
+  }
 }
 
 /// Huge pages where there are some: with small ones, TLB misses are most of what a burst costs.
@@ -189,8 +255,8 @@ Options parse(int argc, char** argv) {
       "  --burst N           packets of a call (32)\n"
       "  --ring N            entries of a ring (1024)\n"
       "  --length N          bytes of a packet (64)\n"
-      "  --packets N         of one repeat (262144)\n"
-      "  --repeats N         the median counts (11)\n"
+      "  --packets N         of one repeat (32768)\n"
+      "  --repeats N         the median counts (21)\n"
       "  --no-instructions   skip the instruction count, which takes some seconds a lane\n"
       "  --eal ARGUMENTS     for EAL\n";
   static const option known[] = {{"peer", 1, nullptr, 'p'},    {"json", 1, nullptr, 'j'},
@@ -250,12 +316,6 @@ Options parse(int argc, char** argv) {
 
 int run(int argc, char** argv) {
   const Options options = parse(argc, argv);
-  std::unique_ptr<InstructionCounter> counter;
-  if (options.instructions) counter = std::make_unique<InstructionCounter>();
-  if (counter && !counter->ok()) {
-    std::printf("No instruction counts: no trap flag here (a debugger?).\n");
-    counter.reset();
-  }
   start_eal(argv[0], options.eal.empty() ? default_eal() : options.eal);
   rte_mempool* pool = rte_pktmbuf_pool_create("bench", 16383, 256, 0, RTE_MBUF_DEFAULT_BUF_SIZE,
                                               static_cast<int>(rte_socket_id()));
@@ -267,23 +327,16 @@ int run(int argc, char** argv) {
     for (auto& lane : lanes_of_peer(peer, pool, options.setting)) lanes.push_back(std::move(lane));
   }
 
-  EmptyLane empty(options.setting.burst);
   std::vector<Row> rows;
-  std::printf("%u-byte packets, burst %u, ring %u; a packet costs\n", options.setting.length,
-              options.setting.burst, options.setting.ring);
-  std::printf("%-30s %13s %8s %10s %9s\n", "", "instructions", "cycles", "CQE cold", "/net_null");
-  double null_cycles[2] = {1, 1};
   for (auto& lane : lanes) {
     check(*lane, options);
-    Row row{lane->name(), lane->configuration(), lane->is_rx(), measure(*lane, empty, options, counter.get()),
-            0};
-    if (rows.size() < 2) null_cycles[row.rx] = row.cost.cycles;
-    row.ratio = row.cost.cycles / null_cycles[row.rx];
-    print_row(row);
-    rows.push_back(std::move(row));
+    rows.push_back({lane.get(), {}, 0});
   }
+  measure(rows, options);
+  compare(rows);
+  if (options.instructions) count_instructions(rows, options);
+  print(rows, options.setting);
   if (!options.json.empty()) write_json(options, rows);
-  counter.reset();
   rte_eal_cleanup();
   return 0;
 }

@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The benchmark behind devtools/bench."""
+import argparse
+import json
+import os
+import sys
+
+SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.insert(0, os.path.join(SOURCE, "test", "system"))
+
+import forwarding  # noqa: E402
+import machine  # noqa: E402
+import plots  # noqa: E402
+import ports  # noqa: E402
+import programs  # noqa: E402
+import table  # noqa: E402
+from progress import say  # noqa: E402
+
+PARTS = {
+    "driver": ("the driver alone", lambda a: programs.driver(a.build, a.results, a.rounds)),
+    "model": ("the software HCA alone", lambda a: programs.model(a.build, a.results, a.rounds)),
+    "loop": ("testpmd", lambda a: forwarding.loop(a.build, a.results, a.rounds, a.seconds)),
+    "port": ("queues, flow rules and packet sizes", lambda a: ports.port(a.build, a.results, a.rounds, a.seconds)),
+    "start": ("start-up and memory", lambda a: ports.start(a.build, a.results, a.rounds, a.seconds)),
+}
+
+
+def parse() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="devtools/bench")
+    parser.add_argument("--build", required=True, help=argparse.SUPPRESS)
+    parser.add_argument("--results", required=True, help=argparse.SUPPRESS)
+    parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--only", default=",".join(PARTS))
+    parser.add_argument("--rounds", type=int)
+    parser.add_argument("--doc", action="store_true")
+    arguments = parser.parse_args()
+    arguments.only = arguments.only.split(",")
+    unknown = [part for part in arguments.only if part not in PARTS]
+    if unknown:
+        parser.error(f"--only: unknown '{unknown[0]}'; known: {', '.join(PARTS)}")
+    arguments.rounds = arguments.rounds or (3 if arguments.quick else 11)
+    if arguments.rounds < 1:
+        parser.error("--rounds: at least 1")
+    arguments.seconds = 0.2 if arguments.quick else 0.5
+    arguments.build = os.path.abspath(arguments.build)
+    arguments.results = os.path.abspath(arguments.results)
+    return arguments
+
+
+def main() -> int:
+    arguments = parse()
+    os.makedirs(arguments.results, exist_ok=True)
+    where = machine.describe()
+    figures = []
+    for part in arguments.only:
+        what, measure = PARTS[part]
+        say(f"measuring {what}")
+        figures += measure(arguments)
+    print("\n".join(table.lines(where, figures)))
+    path = os.path.join(arguments.results, "results.json")
+    with open(path, "w", encoding="utf-8") as file:
+        json.dump({"machine": where, "figures": [figure.as_data() for figure in figures]}, file, indent=1)
+    written = [path, *plots.draw(figures, arguments.results)]
+    if arguments.doc:
+        written += plots.draw(figures, os.path.join(SOURCE, "doc", "performance"))
+    print("\nwrote " + ", ".join(os.path.relpath(path) for path in written))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

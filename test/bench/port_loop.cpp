@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <getopt.h>
+#include <rte_eal.h>
+#include <rte_errno.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <exception>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "looped_port.h"
+#include "memory_use.h"
+
+/// @file
+/// An application with one looped port, for measurements that testpmd can't make: how long the port takes to
+/// start, what memory it holds, and at what rate packets go round when there are many queues or flow rules.
+///
+/// Results are lines of JSON on standard output, commands are lines on standard input, so that two of these
+/// can take turns:
+///
+///     run SECONDS    sends and receives; prints the rate
+///     quit
+
+namespace chime::bench {
+namespace {
+
+struct Options {
+  PortSetting port;
+  std::string eal;
+};
+
+unsigned number_of(const char* text, const char* name, unsigned least, unsigned most) {
+  char* end = nullptr;
+  const unsigned long value = std::strtoul(text, &end, 0);
+  if (*text == '\0' || *end != '\0' || value < least || value > most) {
+    throw std::runtime_error(std::string("--") + name + ": '" + text + "' is not a number of " +
+                             std::to_string(least) + " to " + std::to_string(most));
+  }
+  return static_cast<unsigned>(value);
+}
+
+Options parse(int argc, char** argv) {
+  static const char usage[] =
+      "usage: port_loop [options]\n"
+      "Starts one looped port and prints how long that took and what memory it holds; then reads commands:\n"
+      "'run SECONDS' sends packets round and prints the rate, 'quit' ends.\n"
+      "  --vdev DEVICE     the port (net_chime0)\n"
+      "  --queues N        each way; the first is used (1)\n"
+      "  --flows N         rte_flow rules: UDP port to the first queue; packets go to all of them in turn "
+      "(0)\n"
+      "  --length N        bytes of a packet, without FCS (60)\n"
+      "  --window N        packets under way (512)\n"
+      "  --eal ARGUMENTS   for EAL\n";
+  static const option known[] = {{"vdev", 1, nullptr, 'v'},   {"queues", 1, nullptr, 'q'},
+                                 {"flows", 1, nullptr, 'f'},  {"length", 1, nullptr, 'l'},
+                                 {"window", 1, nullptr, 'w'}, {"eal", 1, nullptr, 'e'},
+                                 {"help", 0, nullptr, 'h'},   {nullptr, 0, nullptr, 0}};
+  Options options;
+  for (int c; (c = getopt_long(argc, argv, "", known, nullptr)) != -1;) {
+    switch (c) {
+      case 'v':
+        options.port.device = optarg;
+        break;
+      case 'q':
+        options.port.queues = static_cast<std::uint16_t>(number_of(optarg, "queues", 1, 1024));
+        break;
+      case 'f':
+        options.port.flows = number_of(optarg, "flows", 0, 60000);
+        break;
+      case 'l':
+        options.port.length = static_cast<std::uint16_t>(number_of(optarg, "length", 60, 1518));
+        break;
+      case 'w':
+        options.port.window = number_of(optarg, "window", 32, 992);
+        break;
+      case 'e':
+        options.eal = optarg;
+        break;
+      default:
+        std::fputs(usage, c == 'h' ? stdout : stderr);
+        std::exit(c == 'h' ? 0 : 2);
+    }
+  }
+  return options;
+}
+
+void start_eal(const char* program, const std::string& arguments) {
+  static std::vector<std::string> words{program};  // EAL keeps pointers
+  for (std::size_t at = 0; at < arguments.size();) {
+    const std::size_t end = std::min(arguments.find(' ', at), arguments.size());
+    if (end != at) words.push_back(arguments.substr(at, end - at));
+    at = end + 1;
+  }
+  std::vector<char*> argv;
+  for (std::string& word : words) argv.push_back(word.data());
+  if (rte_eal_init(static_cast<int>(argv.size()), argv.data()) < 0)
+    throw std::runtime_error(std::string("EAL does not start: ") + rte_strerror(rte_errno));
+}
+
+void print_start(const StartTimes& times, const MemoryUse& before, const MemoryUse& after) {
+  std::printf(
+      "{\"probe_ms\": %.3f, \"configure_ms\": %.3f, \"start_ms\": %.3f, \"flows_ms\": %.3f, "
+      "\"port_resident_kb\": %ld, \"port_huge_kb\": %ld, \"process_resident_kb\": %ld, "
+      "\"process_huge_kb\": %ld}\n",
+      times.probe_ms, times.configure_ms, times.start_ms, times.flows_ms,
+      after.resident_kb - before.resident_kb, after.huge_kb - before.huge_kb, after.resident_kb,
+      after.huge_kb);
+  std::fflush(stdout);
+}
+
+void serve(LoopedPort& port) {
+  char line[128];
+  while (std::fgets(line, sizeof line, stdin) != nullptr) {
+    double seconds = 0;
+    if (std::strncmp(line, "quit", 4) == 0) return;
+    if (std::sscanf(line, "run %lf", &seconds) != 1 || seconds <= 0 || seconds > 600)
+      throw std::runtime_error(std::string("neither 'run SECONDS' nor 'quit': ") + line);
+    const LoopResult result = port.run(seconds);
+    std::printf("{\"packets\": %llu, \"seconds\": %.6f, \"lost\": %llu}\n",
+                static_cast<unsigned long long>(result.packets), result.seconds,
+                static_cast<unsigned long long>(result.lost));
+    std::fflush(stdout);
+  }
+}
+
+int run(int argc, char** argv) {
+  const Options options = parse(argc, argv);
+  start_eal(argv[0], options.eal);
+  {
+    const MemoryUse before = memory_use();
+    LoopedPort port(options.port);
+    print_start(port.times(), before, memory_use());
+    serve(port);
+  }
+  rte_eal_cleanup();
+  return 0;
+}
+
+}  // namespace
+}  // namespace chime::bench
+
+int main(int argc, char** argv) {
+  try {
+    return chime::bench::run(argc, argv);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "port_loop: %s\n", error.what());
+    return 1;
+  }
+}
