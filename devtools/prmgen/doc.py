@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The layout chapter of the guide, in reStructuredText."""
 
+from .cpp import stem
+
 INTRO = """
 The tables below are made from ``lib/prm/layouts``, as the typed headers and the text printer are. Offsets are
 bytes from the start of a struct, bits those of the big-endian dword there (above 31: of two dwords). Bits that
@@ -51,7 +53,7 @@ def remarks(f):
 
 
 def enum_text(e):
-    out = f"\n.. _prm-{e.name}:\n" + heading(e.name + (" (flags)" if e.flags else ""), "^")
+    out = f"\n.. _prm-{e.name}:\n" + heading(e.name + (" (flags)" if e.flags else ""), "-")
     if e.meaning:
         out += f"\n{e.meaning}\n"
     return out + table(["value", "name", "meaning"], "1 2 4",
@@ -59,7 +61,7 @@ def enum_text(e):
 
 
 def struct_text(model, s):
-    out = f"\n.. _prm-{s.name}:\n" + heading(s.name, "^")
+    out = f"\n.. _prm-{s.name}:\n" + heading(s.name, "-")
     if s.meaning:
         out += f"\n{s.meaning}\n"
     for c in model.commands.values():
@@ -81,11 +83,21 @@ def struct_text(model, s):
     return out + (table(["offset", "bits", "field", "access", "meaning"], "1 1 3 1 6", rows) if rows else "")
 
 
+def page(title, line, text):
+    return (".. SPDX-License-Identifier: BSD-3-Clause\n.. Made by devtools/generate-prm. Do not edit.\n" +
+            heading(title, line) + text)
+
+
 def chapter(model):
-    out = ".. SPDX-License-Identifier: BSD-3-Clause\n.. Made by devtools/generate-prm. Do not edit.\n"
-    out += heading("Layouts", "=") + INTRO
+    """The pages of the chapter by file name: an overview, and one page for each file of layouts."""
+    pages = {}
+    toctree = "\n.. toctree::\n   :maxdepth: 1\n\n"
     for file, title, text in model.files:
-        out += heading(title, "-") + (f"\n{text}\n" if text else "")
-        out += "".join(enum_text(e) for e in model.enums.values() if e.file == file)
-        out += "".join(struct_text(model, s) for s in model.structs.values() if s.file == file)
-    return out
+        name = f"layouts-{stem(file)}"
+        toctree += f"   {name}\n"
+        body = f"\n{text}\n" if text else ""
+        body += "".join(enum_text(e) for e in model.enums.values() if e.file == file)
+        body += "".join(struct_text(model, s) for s in model.structs.values() if s.file == file)
+        pages[name + ".rst"] = page(title, "=", body)
+    pages["layouts.rst"] = page("Layouts", "=", INTRO + toctree)
+    return pages

@@ -25,6 +25,7 @@ class Findings final : public model::Diagnostics {
   /// @return the first refusal of the command, or "" ; valid until the next begin_command()
   const char* end_command() noexcept;
 
+  const char* name() const noexcept { return name_; }
   int log_type() const noexcept { return log_type_; }
 
  private:

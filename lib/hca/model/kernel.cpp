@@ -43,11 +43,13 @@ Result<> Kernel::execute(std::span<const std::byte> in, std::span<std::byte> out
   if (fails_in_ != 0 && --fails_in_ == 0) {
     std::fill(out.begin(), out.end(), std::byte{0});
     prm::View<prm::cmd_out>(out).set(prm::cmd_out::status, prm::cmd_status::internal_err);
+    trace_.answered(in, out);
     return fail(refusal(opcode, prm::cmd_status::internal_err, 0, "this command was made to fail"));
   }
   findings_.begin_command();
   hca_.command(in, out);
   const char* words = findings_.end_command();
+  trace_.answered(in, out);
   const prm::ConstView<prm::cmd_out> answer(out);
   const auto status = answer.get(prm::cmd_out::status);
   if (status == prm::cmd_status::ok) return {};

@@ -7,6 +7,7 @@
 #include <span>
 
 #include "base/error.h"
+#include "hca/model/command_trace.h"
 #include "hca/model/embedded.h"
 #include "hca/model/event_queue.h"
 #include "hca/model/findings.h"
@@ -25,7 +26,7 @@ class Kernel final : public InterruptHandler {
   static constexpr unsigned completion_vectors = 4;
 
   Kernel(model::Hca& hca, RegisteredMemory& memory, Findings& findings, EventSink& sink) noexcept
-      : hca_(hca), memory_(memory), findings_(findings), sink_(sink) {}
+      : hca_(hca), memory_(memory), findings_(findings), sink_(sink), trace_(findings.name()) {}
   ~Kernel() override { stop(); }
 
   /// From power-on to an initialized device with event queues and one user context. On failure everything is
@@ -68,6 +69,7 @@ class Kernel final : public InterruptHandler {
   RegisteredMemory& memory_;
   Findings& findings_;
   EventSink& sink_;
+  CommandTrace trace_;
   bool enabled_ = false;
   bool initialized_ = false;
   std::uint32_t uar_ = 0;
