@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""An application in C against what `meson install` puts into a folder: header, chime.pc, libraries."""
+import os
+import re
+import subprocess
+
+import pytest
+from conftest import SOURCE
+
+EAL = ["--no-pci", "--no-huge", "--no-shconf", "-m", "64", "-l", "0", "--no-telemetry", "--log-level=lib.eal:error"]
+
+
+def run(command, **environment) -> str:
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False, stdin=subprocess.DEVNULL,
+                          env={**os.environ, **environment})
+    assert done.returncode == 0, f"{command}: {done.returncode}\n{done.stdout}{done.stderr}"
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def installed(build, tmp_path_factory):
+    """The folder of chime.pc below a DESTDIR, and the folder of the libraries."""
+    root = str(tmp_path_factory.mktemp("installed"))
+    run(["meson", "install", "-C", build, "--no-rebuild", "--quiet", "--destdir", root])
+    found = [folder for folder, _, names in os.walk(root) if "chime.pc" in names]
+    assert len(found) == 1, found
+    return root, found[0], os.path.dirname(found[0])
+
+
+def pkg_config(installed, *arguments: str) -> list[str]:
+    root, pc, _ = installed
+    # Paths of chime.pc are below the DESTDIR; those of libdpdk.pc, which it requires, are not.
+    with open(os.path.join(pc, "chime.pc"), encoding="utf-8") as file:
+        prefix = re.search(r"^prefix=(.*)$", file.read(), re.MULTILINE)[1]
+    said = run(["pkg-config", f"--define-variable=prefix={root}{prefix}", *arguments, "chime"], PKG_CONFIG_PATH=pc)
+    return said.split()
+
+
+def compiled(installed, tmp_path, name: str) -> str:
+    program = str(tmp_path / name)
+    source = os.path.join(SOURCE, "test", "system", "linking", name + ".c")
+    run(["cc", "-Wall", "-Wextra", "-Werror", "-o", program, source, *pkg_config(installed, "--cflags", "--libs")])
+    return program
+
+
+def version(installed) -> str:
+    return pkg_config(installed, "--modversion")[0]
+
+
+def test_an_application_links_with_chime_pc(installed, tmp_path):
+    program = compiled(installed, tmp_path, "version")
+    assert run([program], LD_LIBRARY_PATH=installed[2]) == version(installed) + "\n"
+
+
+def test_a_linked_application_has_the_driver_without_loading_it(installed, tmp_path):
+    program = compiled(installed, tmp_path, "port")
+    said = run([program, *EAL, "--vdev", "net_chime0"], LD_LIBRARY_PATH=installed[2])
+    assert said.splitlines()[-1] == f"net_chime {version(installed)}", said
+
+
+def test_the_plugin_is_a_file_in_the_driver_folder_with_links_beside_the_libraries(installed):
+    libraries = installed[2]
+    for name in ("librte_net_chime.so", "librte_net_chime.so.0", f"librte_net_chime.so.{version(installed)}"):
+        link = os.path.join(libraries, name)
+        assert os.path.islink(link), link
+        assert os.path.exists(link), f"{link} leads nowhere"
+        assert os.path.basename(os.path.dirname(os.path.realpath(link))).startswith("pmds-"), os.path.realpath(link)
