@@ -19,6 +19,10 @@ struct PrintedName {
   char text[48] = {};
 };
 
+std::uint16_t uid_of(std::span<const std::byte> in) noexcept {
+  return static_cast<std::uint16_t>(prm::get_bits(in.data(), 16, 16));
+}
+
 }  // namespace
 
 Command::Command(Hca::Card& c, std::string_view name, std::span<const std::byte> in,
@@ -26,9 +30,10 @@ Command::Command(Hca::Card& c, std::string_view name, std::span<const std::byte>
     : card(c),
       input(in),
       output(out),
-      uid(static_cast<std::uint16_t>(prm::get_bits(in.data(), 16, 16))),
+      uid(uid_of(in) == shared_uid ? std::uint16_t{0} : uid_of(in)),
       op_mod(static_cast<std::uint16_t>(prm::get_bits(in.data(), 48, 16))),
       name_(name),
+      shared_(uid_of(in) == shared_uid),
       context_(uid ? c.user_contexts.find(uid) : nullptr) {}
 
 void Command::refuse(Rule rule, std::uint32_t object, const char* format, ...) noexcept {

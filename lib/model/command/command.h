@@ -67,7 +67,7 @@ class Command {
   /// Gives the object to its table and the command's user context. @return the object, or refused
   template <class T>
   T* publish(ObjectTable<T>& table, Owned<T> object) noexcept {
-    object->uid = uid;
+    object->uid = shared_ ? shared_uid : uid;
     auto number = table.insert(std::move(object));
     if (!number) {
       refuse(number.error().errnum == ENOSPC ? Rule::none_left : Rule::no_memory, 0, "%s: %s",
@@ -102,7 +102,7 @@ class Command {
     T* found = table.find(number);
     if (!found) {
       unknown(table.kind(), number);
-    } else if (uid != 0 && found->uid != uid && !(shared && found->uid == 0)) {
+    } else if (uid != 0 && found->uid != uid && found->uid != shared_uid && !(shared && found->uid == 0)) {
       foreign(*found);
       found = nullptr;
     }
@@ -112,6 +112,7 @@ class Command {
   void foreign(const Object& object) noexcept;
 
   std::string_view name_;
+  bool shared_;  ///< the kernel makes it for all user contexts
   UserContext* context_;
   bool refused_ = false;
 };

@@ -37,6 +37,10 @@ inline constexpr unsigned kind_count = static_cast<unsigned>(Kind::q_counter) + 
 /// "CQ", "SQ", "mkey": the manual's word for it.
 const char* name(Kind kind) noexcept;
 
+/// In place of a user context in a create command: the kernel's, for all user contexts to use (Linux:
+/// MLX5_SHARED_RESOURCE_UID).
+inline constexpr std::uint16_t shared_uid = 0xffff;
+
 struct Object {
   explicit Object(Kind k) noexcept : kind(k) {}
   Object(const Object&) = delete;
@@ -44,7 +48,7 @@ struct Object {
 
   std::uint32_t number = 0;  ///< never 0 once it is in its table
   std::uint32_t uses = 0;    ///< Refs to it; one that is in use can't be destroyed
-  std::uint16_t uid = 0;     ///< user context that made it, 0 the kernel's own
+  std::uint16_t uid = 0;     ///< user context that made it, 0 the kernel's own, or shared_uid
   const Kind kind;
 };
 

@@ -14,6 +14,7 @@ using Entry = prm::cmd_queue_entry;
 using Box = prm::cmd_if_box;
 
 constexpr std::size_t in_entry = 16;      ///< bytes of a message that lie in the entry
+constexpr std::size_t least_output = 8;   ///< status and syndrome
 constexpr std::size_t in_box = 512;       ///< bytes of a message that lie in a mailbox
 constexpr std::size_t box_control = 512;  ///< where a mailbox's bytes behind the data begin
 constexpr std::size_t entry_input = 0x10;
@@ -146,7 +147,7 @@ CommandQueue::Delivery CommandQueue::execute(Hca& hca, std::span<std::byte> entr
   const std::size_t input_length = view.get(Entry::input_length);
   const std::size_t output_length = view.get(Entry::output_length);
   if (input_length < in_entry || input_length > longest) return Delivery::input_length;
-  if (output_length < in_entry || output_length > longest) return Delivery::output_length;
+  if (output_length < least_output || output_length > longest) return Delivery::output_length;
   if (!reserve(input_, input_length) || !reserve(output_, output_length)) return Delivery::internal;
 
   const auto token = static_cast<std::uint8_t>(view.get(Entry::token));
@@ -155,7 +156,7 @@ CommandQueue::Delivery CommandQueue::execute(Hca& hca, std::span<std::byte> entr
   const Message out{view.get(Entry::output_mailbox_pointer), output_length, token, false,
                     Delivery::output_pointer};
   const auto input = input_.span().first(input_length);
-  const auto output = output_.span().first(output_length);
+  const auto output = output_.span().first(std::max(output_length, in_entry));
   std::memcpy(input.data(), &entry[entry_input], in_entry);
   if (auto read = gather(card, in, input.subspan(in_entry)); read != Delivery::ok) return read;
   hca.command(input, output);

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <exception>
+
+#include "subcommands.h"
+
+int main(int argc, char** argv) {
+  CLI::App app("Tool of the Chime driver for ConnectX adapters.", "chime");
+  app.require_subcommand(1);
+  int status = 0;
+  chime::app::add_serve(app, status);
+  CLI11_PARSE(app, argc, argv);
+  return status;
+}

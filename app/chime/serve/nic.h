@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "base/array.h"
+#include "base/error.h"
+#include "guest_memory.h"
+#include "model/pci/function.h"
+#include "proxy_device.h"
+#include "qtest.h"
+#include "wire/factory.h"
+
+namespace chime::serve {
+
+/// What one card is: `--nic name=...,fd=...,...`.
+struct NicOptions {
+  std::string name;
+  int fd = -1;        ///< our end of the socket pair whose other end QEMU inherits
+  std::string qtest;  ///< path of its QEMU's qtest socket
+  std::string wire = "loop";
+  std::string profile;    ///< compiled-in name or file; empty: the default
+  std::uint64_t mac = 0;  ///< 48 bits; 0: the profile's
+
+  /// @param text "name=net0,fd=5,qtest=PATH,wire=loop,profile=connectx7,mac=02:00:00:00:00:01"
+  static Result<NicOptions> parse(const std::string& text);
+};
+
+/// Findings of a card, on standard error.
+class FindingsToStderr final : public model::Diagnostics {
+ public:
+  explicit FindingsToStderr(const std::string& name) : name_(name) {}
+  void report(const model::Finding& finding) noexcept override;
+  std::uint64_t errors() const noexcept { return errors_; }
+
+ private:
+  const std::string& name_;
+  std::uint64_t errors_ = 0;
+};
+
+/// One card with all that surrounds it, served to one QEMU. Used by one thread.
+class Nic {
+ public:
+  /// @param qtest of its QEMU; outlives the card, as do the factory and executor
+  static Result<Owned<Nic>> create(const NicOptions& options, Qtest& qtest, wire::Factory& wires,
+                                   wire::Executor& executor);
+  Nic(const NicOptions& options, Qtest& qtest) : options_(options), qtest_(qtest), findings_(options_.name) {}
+
+  const std::string& name() const noexcept { return options_.name; }
+  int fd() const noexcept { return device_ ? device_->fd() : -1; }
+  bool connected() const noexcept { return device_ != nullptr; }
+  /// Messages and a step of the card. @return units of work; an error ends the connection
+  Result<unsigned> serve() noexcept;
+
+  model::pci::Function& function() noexcept { return *function_; }
+  GuestMemory& memory() noexcept { return memory_; }
+  const Qtest& qtest() const noexcept { return qtest_; }
+  std::uint64_t errors() const noexcept { return findings_.errors(); }
+
+ private:
+  NicOptions options_;
+  Qtest& qtest_;
+  FindingsToStderr findings_;
+  model::SystemClock clock_;
+  GuestMemory memory_;
+  model::Profile profile_;
+  Owned<wire::Port> wire_;
+  Owned<model::pci::Function> function_;
+  Owned<ProxyDevice> device_;
+};
+
+}  // namespace chime::serve
