@@ -63,8 +63,10 @@ void create_rq(Command& c, In<prm::create_rq> in, Out<prm::create_rq> out) noexc
   }
   auto rq = c.make<Rq>();
   if (!rq || !take_features(c, rqc, *rq)) return;
-  Pd* pd = c.find(c.card.pds, wq.get(prm::wq::pd));
-  Cq* cq = pd ? c.find(c.card.cqs, rqc.get(R::cqn)) : nullptr;
+  // Linux makes its drop RQ, which never has a buffer, in PD 0, which nobody allocates.
+  const bool without_pd = c.uid == 0 && wq.get(prm::wq::pd) == 0;
+  Pd* pd = without_pd ? nullptr : c.find(c.card.pds, wq.get(prm::wq::pd));
+  Cq* cq = pd || without_pd ? c.find(c.card.cqs, rqc.get(R::cqn)) : nullptr;
   if (!cq || !take_counter(c, rqc.get(R::counter_set_id), *rq)) return;
   const WorkQueueLimits limits{caps.get(Caps::log_min_stride_sz_rq), caps.get(Caps::log_max_stride_sz_rq)};
   if (!read_work_queue(c, wq, limits, rq->ring, rq->record)) return;
@@ -115,7 +117,7 @@ void query_rq(Command& c, In<prm::query_rq> in, Out<prm::query_rq> out) noexcept
       .set(R::counter_set_id, rq->q_counter ? rq->q_counter->number : 0);
   rqc.at(R::wq)
       .set(prm::wq::wq_type, prm::wq_type::cyclic)
-      .set(prm::wq::pd, rq->pd->number)
+      .set(prm::wq::pd, rq->pd ? rq->pd->number : 0)
       .set(prm::wq::hw_counter, rq->consumed)
       .set(prm::wq::sw_counter, rq->posted)
       .set(prm::wq::log_wq_stride, rq->ring.log_stride)

@@ -75,7 +75,7 @@ constexpr RuleInfo table[] = {
     {Rule::state_mismatch, "wq.state-mismatch", S::bad_res_state,
      "The state that software believes the queue to be in is not its state."},
     {Rule::state_transition, "wq.state-transition", S::bad_res_state, "There is no such change of state."},
-    {Rule::sq_tis_list, "sq.tis-list", S::bad_param, "A send queue has one TIS."},
+    {Rule::sq_tis_list, "sq.tis-list", S::bad_param, "A send queue has one TIS, or none."},
     {Rule::sq_inline_mode, "sq.inline-mode", S::bad_param,
      "The port demands more inline headers than the queue is to send."},
     {Rule::rq_memory_type, "rq.memory-type", S::bad_param, "Receive memory pools are not supported."},

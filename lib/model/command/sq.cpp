@@ -73,15 +73,18 @@ void create_sq(Command& c, In<prm::create_sq> in, Out<prm::create_sq> out) noexc
   if (sqc.get(S::state) != prm::sqc_state::rst) {
     return c.refuse(Rule::initial_state, 0, "state %u", static_cast<unsigned>(sqc.get(S::state)));
   }
-  if (sqc.get(S::tis_lst_sz) != 1) {
-    return c.refuse(Rule::sq_tis_list, 0, "tis_lst_sz is %u; it can be 1", sqc.get(S::tis_lst_sz));
+  // Without a TIS it is one for internal control operations: it has no way to the wire.
+  if (sqc.get(S::tis_lst_sz) > 1) {
+    return c.refuse(Rule::sq_tis_list, 0, "tis_lst_sz is %u; it can be 0 or 1", sqc.get(S::tis_lst_sz));
   }
   auto sq = c.make<Sq>();
   if (!sq || !take_features(c, sqc, *sq)) return;
   Pd* pd = c.find(c.card.pds, wq.get(prm::wq::pd));
   Cq* cq = pd ? c.find(c.card.cqs, sqc.get(S::cqn)) : nullptr;
-  Tis* tis = cq ? c.find(c.card.tises, sqc.get(S::tis_num_0)) : nullptr;
-  Uar* uar = tis ? c.find_shared(c.card.uars, wq.get(prm::wq::uar_page)) : nullptr;
+  const bool with_tis = sqc.get(S::tis_lst_sz) != 0;
+  Tis* tis = cq && with_tis ? c.find(c.card.tises, sqc.get(S::tis_num_0)) : nullptr;
+  if (!cq || (with_tis && !tis)) return;
+  Uar* uar = c.find_shared(c.card.uars, wq.get(prm::wq::uar_page));
   if (!uar) return;
   if (!read_work_queue(c, wq, {log_basic_block, log_basic_block}, sq->ring, sq->record)) return;
   sq->pd = Ref<Pd>(pd);
@@ -121,7 +124,7 @@ void query_sq(Command& c, In<prm::query_sq> in, Out<prm::query_sq> out) noexcept
       .set(S::user_index, sq->user_index)
       .set(S::cqn, sq->cq->number)
       .set(S::tis_lst_sz, 1)
-      .set(S::tis_num_0, sq->tis->number);
+      .set(S::tis_num_0, sq->tis ? sq->tis->number : 0);
   sqc.at(S::wq)
       .set(prm::wq::wq_type, prm::wq_type::cyclic)
       .set(prm::wq::pd, sq->pd->number)

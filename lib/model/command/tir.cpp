@@ -24,7 +24,7 @@ HashFields read_fields(prm::ConstView<Select> select) noexcept {
 }
 
 bool fields_known(Command& c, prm::ConstView<Select> select) noexcept {
-  constexpr std::uint32_t known = HashFields::source_ip | HashFields::destination_ip |
+  constexpr std::uint32_t known = HashFields::source_ip | HashFields::destination_ip | HashFields::ipsec_spi |
                                   HashFields::l4_source_port | HashFields::l4_destination_port;
   const std::uint32_t selected = select.get(Select::selected_fields);
   if (!(selected & ~known)) return true;

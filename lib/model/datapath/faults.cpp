@@ -16,7 +16,10 @@ constexpr FaultInfo table[] = {
     {Fault::wqe_multi_packet, "wqe.multi-packet", error, operation,
      "Multi-packet work requests are not there: post one SEND a packet."},
     {Fault::wqe_large_send, "wqe.large-send", error, operation,
-     "Large send is not there: cut the packet before it is posted."},
+     "The inline headers of a large send are not TCP or UDP over IP, up to their end; or it has no MSS or "
+     "payload."},
+    {Fault::wqe_no_tis, "wqe.no-tis", error, operation,
+     "The queue was made without a TIS: it takes control operations, and sends nothing."},
     {Fault::wqe_index, "wqe.index", error, operation,
      "The control segment's wqe_index is not the request's place in the queue."},
     {Fault::wqe_queue_number, "wqe.queue-number", error, operation,

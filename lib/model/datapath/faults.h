@@ -39,6 +39,7 @@ enum class Fault : std::uint8_t {
   key_bounds = 0x23,
   key_memory = 0x24,
   key_free = 0x25,
+  wqe_no_tis = 0x26,
   flushed = 0x30,
 
   // doorbells and records

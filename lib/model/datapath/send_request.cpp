@@ -13,8 +13,9 @@ constexpr std::uint32_t segments_at = sizeof(prm::WqeCtrl);
 constexpr std::uint32_t inline_header_at = segments_at + offsetof(prm::WqeEth, inline_start);
 constexpr std::uint32_t first_data_at = segments_at + sizeof(prm::WqeEth);
 
-constexpr std::uint32_t smallest_frame = 60;     ///< without FCS; the port pads what is shorter
-constexpr std::uint32_t longest_frame = 0xffff;  ///< of any port there is
+constexpr std::uint32_t smallest_frame = 60;           ///< without FCS; the port pads what is shorter
+constexpr std::uint32_t longest_frame = 0xffff;        ///< of any port there is
+constexpr std::uint32_t longest_large_send = 1 << 18;  ///< payload; max_lso_cap of the profiles
 constexpr std::byte padding[smallest_frame]{};
 
 constexpr std::uint32_t insert_vlan = prm::eth_insert_vlan >> 16;
@@ -53,8 +54,8 @@ SendOutcome SendRequest::execute(Sq& sq, const std::byte* wqe, std::uint32_t ds)
       at = std::max(first_data_at, align_unit(inline_header_at + inline_size));
     }
   }
-  if (const SendOutcome outcome = gather_segments(sq, wqe, at, end, length); outcome.fault != Fault::none)
-      [[unlikely]] {
+  if (const SendOutcome outcome = gather_segments(sq, wqe, at, end, length, longest_frame);
+      outcome.fault != Fault::none) [[unlikely]] {
     return outcome;
   }
   if (length < net::ethernet_header) [[unlikely]]
@@ -73,8 +74,31 @@ SendOutcome SendRequest::execute(Sq& sq, const std::byte* wqe, std::uint32_t ds)
   return {};
 }
 
+SendOutcome SendRequest::begin_large(Sq& sq, const std::byte* wqe, std::uint32_t ds,
+                                     LargeSend& large) noexcept {
+  const auto* eth = reinterpret_cast<const prm::WqeEth*>(wqe + segments_at);
+  const std::uint32_t end = ds * static_cast<std::uint32_t>(prm::wqe_unit);
+  if (eth->swp_flags != 0) return {Fault::wqe_software_parser, eth->swp_flags};
+  const std::uint32_t inline_word = eth->inline_hdr_sz;
+  if ((inline_word & insert_vlan) != 0) return {Fault::wqe_vlan_insertion, inline_word};
+  const std::uint32_t header = inline_word & prm::eth_inline_size_mask;
+  if (inline_header_at + header > end) return {Fault::wqe_inline_header, header};
+  const std::uint32_t at = std::max(first_data_at, align_unit(inline_header_at + header));
+  std::uint32_t length = 0;
+  if (const SendOutcome outcome = gather_segments(sq, wqe, at, end, length, longest_large_send);
+      outcome.fault != Fault::none) {
+    return outcome;
+  }
+  const std::span<const Segment> payload(batch_.segments.data(), batch_.segment_count);
+  batch_.segment_count = 0;
+  if (length == 0 || !large.begin({wqe + inline_header_at, header}, eth->mss, eth->cs_flags, payload)) {
+    return {Fault::wqe_large_send, eth->mss};
+  }
+  return {};
+}
+
 SendOutcome SendRequest::gather_segments(Sq& sq, const std::byte* wqe, std::uint32_t at, std::uint32_t end,
-                                         std::uint32_t& frame_length) noexcept {
+                                         std::uint32_t& frame_length, std::uint32_t longest) noexcept {
   Segment* to = &batch_.segments[batch_.segment_count];
   std::uint32_t length = frame_length;
   while (at < end) {
@@ -91,7 +115,7 @@ SendOutcome SendRequest::gather_segments(Sq& sq, const std::byte* wqe, std::uint
     }
     at += sizeof(prm::WqeData);
     if (count == 0) return {Fault::wqe_empty_segment, 0};
-    if (count > longest_frame - length) return {Fault::wqe_too_long, count};
+    if (count > longest - length) return {Fault::wqe_too_long, count};
     length += count;
     if (std::byte* here = keys_.quick(data->lkey, sq.pd.get(), data->address, count, local_read)) [[likely]] {
       *to++ = {here, count};

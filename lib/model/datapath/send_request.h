@@ -7,6 +7,7 @@
 #include "model/card.h"
 #include "model/datapath/faults.h"
 #include "model/datapath/keys.h"
+#include "model/datapath/large_send.h"
 #include "model/datapath/send_batch.h"
 #include "prm/wqe.h"
 
@@ -26,10 +27,12 @@ class SendRequest {
   /// @param wqe the request in one piece
   /// @param ds  its 16-byte units, 2 to 63
   SendOutcome execute(Sq& sq, const std::byte* wqe, std::uint32_t ds) noexcept;
+  /// Reads an LSO request; its frames come from `large` then. The batch must be empty, and stays so.
+  SendOutcome begin_large(Sq& sq, const std::byte* wqe, std::uint32_t ds, LargeSend& large) noexcept;
 
  private:
   SendOutcome gather_segments(Sq& sq, const std::byte* wqe, std::uint32_t at, std::uint32_t end,
-                              std::uint32_t& frame_length) noexcept;
+                              std::uint32_t& frame_length, std::uint32_t longest) noexcept;
   /// The segments of a pointer to what may be broken, or no memory at all.
   SendOutcome pieces(Sq& sq, const prm::WqeData& data, Segment*& to) noexcept;
   /// Copies the headers to scratch memory and changes them there.

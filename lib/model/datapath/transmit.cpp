@@ -209,6 +209,8 @@ SendOutcome Transmit::execute(Sq& sq, std::byte* ring) noexcept {
     case prm::wqe_opcode::send: {
       constexpr std::uint32_t least = (sizeof(prm::WqeCtrl) + sizeof(prm::WqeEth)) / prm::wqe_unit;
       if (ds < least) return {Fault::wqe_size, ds};
+      if (!sq.tis) [[unlikely]]
+        return {Fault::wqe_no_tis, ds};
       if (blocks > 1) {
         wqe = in_one_piece(sq, ring, wqe, blocks);
         if (!wqe) return {Fault::wqe_memory, index};
@@ -220,7 +222,9 @@ SendOutcome Transmit::execute(Sq& sq, std::byte* ring) noexcept {
       if (ds == 0) return {Fault::wqe_size, ds};
       break;
     case prm::wqe_opcode::lso:
-      return {Fault::wqe_large_send, ds};
+      if (const SendOutcome outcome = large_send(sq, ring, wqe, ds); outcome.fault != Fault::none)
+        return outcome;
+      break;
     case prm::wqe_opcode::enhanced_mpsw:
       return {Fault::wqe_multi_packet, ds};
     default:
@@ -242,17 +246,40 @@ SendOutcome Transmit::send(Sq& sq, const std::byte* wqe, std::uint32_t ds) noexc
   const SendOutcome outcome = request_.execute(sq, wqe, ds);
   if (outcome.fault != Fault::none) [[unlikely]]
     return outcome;
-  const std::uint32_t length = batch_.frames[batch_.frame_count - 1].length;
-  if (length > card_.port.admin_mtu) [[unlikely]] {
-    --batch_.frame_count;
-    ++card_.port.transmit_discarded;
-    if (worth_a_word(++sq.dropped_too_long)) {
-      report(card_, Fault::frame_too_long, sq.number,
-             "SQ 0x%x: a frame of %u bytes was dropped, the port's MTU is %u; frames dropped so far: %llu",
-             sq.number, length, card_.port.admin_mtu, static_cast<unsigned long long>(sq.dropped_too_long));
-    }
+  short_enough(sq);
+  return {};
+}
+
+SendOutcome Transmit::large_send(Sq& sq, std::byte* ring, const std::byte* wqe, std::uint32_t ds) noexcept {
+  constexpr std::uint32_t least = (sizeof(prm::WqeCtrl) + sizeof(prm::WqeEth)) / prm::wqe_unit;
+  if (ds < least) return {Fault::wqe_size, ds};
+  if (!sq.tis) return {Fault::wqe_no_tis, ds};
+  // Its frames may fill several batches.
+  complete_batch(sq);
+  const std::byte* const whole = in_one_piece(sq, ring, wqe, blocks_of(ds));
+  if (!whole) return {Fault::wqe_memory, sq.fetched};
+  if (const SendOutcome outcome = request_.begin_large(sq, whole, ds, large_); outcome.fault != Fault::none) {
+    return outcome;
+  }
+  while (large_.next(batch_)) {
+    if (!short_enough(sq)) break;
+    if (batch_.full()) complete_batch(sq);
   }
   return {};
+}
+
+bool Transmit::short_enough(Sq& sq) noexcept {
+  const std::uint32_t length = batch_.frames[batch_.frame_count - 1].length;
+  if (length <= card_.port.admin_mtu) [[likely]]
+    return true;
+  --batch_.frame_count;
+  ++card_.port.transmit_discarded;
+  if (worth_a_word(++sq.dropped_too_long)) {
+    report(card_, Fault::frame_too_long, sq.number,
+           "SQ 0x%x: a frame of %u bytes was dropped, the port's MTU is %u; frames dropped so far: %llu",
+           sq.number, length, card_.port.admin_mtu, static_cast<unsigned long long>(sq.dropped_too_long));
+  }
+  return false;
 }
 
 const std::byte* Transmit::in_one_piece(Sq& sq, std::byte* ring, const std::byte* first,

@@ -47,6 +47,9 @@ class Transmit {
   /// One request, which begins at block `sq.fetched`.
   SendOutcome execute(Sq& sq, std::byte* ring) noexcept;
   SendOutcome send(Sq& sq, const std::byte* wqe, std::uint32_t ds) noexcept;
+  SendOutcome large_send(Sq& sq, std::byte* ring, const std::byte* wqe, std::uint32_t ds) noexcept;
+  /// False, and the last frame of the batch dropped, when it is longer than the port's MTU.
+  bool short_enough(Sq& sq) noexcept;
   const std::byte* in_one_piece(Sq& sq, std::byte* ring, const std::byte* first,
                                 std::uint32_t blocks) noexcept;
   void complete_batch(Sq& sq) noexcept;
@@ -64,6 +67,7 @@ class Transmit {
   Port& port_;
   SendBatch& batch_;
   SendRequest request_;
+  LargeSend large_;
 
   Sq* first_busy_ = nullptr;
   Sq* last_busy_ = nullptr;

@@ -15,10 +15,10 @@
 namespace chime::net {
 
 inline constexpr std::size_t toeplitz_key_size = 40;
-/// Two IPv6 addresses and two ports.
-inline constexpr std::size_t largest_hash_input = 36;
+/// Two IPv6 addresses, two ports, a security parameter index.
+inline constexpr std::size_t largest_hash_input = 40;
 
-/// A Toeplitz key, unrolled: for every half byte of the input what its bits contribute. Fixed size, 4.5 KiB.
+/// A Toeplitz key, unrolled: for every half byte of the input what its bits contribute. Fixed size, 5 KiB.
 class Toeplitz {
  public:
   static Result<Owned<Toeplitz>> create(std::span<const std::byte, toeplitz_key_size> key) noexcept;

@@ -124,7 +124,7 @@ TEST_F(Spread, TirsRefuseWhatIsNotThere) {
   EXPECT_TRUE(
       refused([](auto c) { c.set(T::rx_hash_fn, static_cast<prm::rx_hash_fn>(5)); }).is(Rule::tir_hash));
   EXPECT_TRUE(refused([](auto c) {
-                c.at(T::rx_hash_field_selector_outer).set(prm::rx_hash_field_select::selected_fields, 0x10);
+                c.at(T::rx_hash_field_selector_outer).set(prm::rx_hash_field_select::selected_fields, 0x20);
               }).is(Rule::tir_hash));
   EXPECT_TRUE(refused([](auto c) { c.set(T::packet_merge_mask, 1); }).is(Rule::tir_feature));
   EXPECT_TRUE(refused([](auto c) { c.set(T::transport_domain, 0x777); }).is(Rule::unknown_object));

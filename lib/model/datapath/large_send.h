@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "model/datapath/send_batch.h"
+#include "model/packet/headers.h"
+#include "model/wire.h"
+
+namespace chime::model {
+
+/// Large send offload: one request with the headers in line and up to 2^max_lso_cap bytes of payload becomes
+/// frames of `mss` bytes of payload each.
+///
+///     in each frame          first  middle  last
+///     IPv4 identification    as is   +1 each
+///     IP, UDP length         its own
+///     TCP sequence           as is   +mss each
+///     TCP CWR                as is   0       0
+///     TCP FIN, PSH           0       0       as is
+class LargeSend {
+ public:
+  /// @param header  the headers as the request has them
+  /// @param payload borrowed segments; copied here
+  /// @return false: the headers are not those of TCP or UDP over IP, or too long
+  bool begin(std::span<const std::byte> header, std::uint32_t mss, std::uint32_t cs_flags,
+             std::span<const Segment> payload) noexcept;
+  /// Puts the next frame into a batch that is not full. @return false when there is none left
+  bool next(SendBatch& batch) noexcept;
+
+ private:
+  void write_lengths(std::byte* front, std::uint32_t payload) const noexcept;
+  void write_header(std::byte* front, std::uint32_t payload) noexcept;
+
+  std::array<std::byte, net::largest_header_room> header_;
+  std::uint32_t header_size_ = 0;
+  net::Headers headers_;
+  std::array<Segment, SendBatch::max_request_segments> payload_;
+  unsigned segment_ = 0;  ///< of payload_ that the next byte is in
+  unsigned segments_ = 0;
+  std::uint32_t in_segment_ = 0;  ///< bytes of it that were sent
+  std::uint32_t left_ = 0;        ///< bytes of payload
+  std::uint32_t mss_ = 0;
+  unsigned checksums_ = 0;  ///< net::InsertChecksum bits
+  unsigned sent_ = 0;       ///< frames
+};
+
+}  // namespace chime::model
