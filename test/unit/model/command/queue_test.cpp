@@ -68,10 +68,13 @@ TEST_F(Queues, ASendQueueNeedsRawTx) {
   EXPECT_TRUE(plain.run(call).is(Rule::needs_raw_tx));
 }
 
-TEST_F(Queues, ASendQueueHasOneTisOfItsOwnContext) {
+TEST_F(Queues, ASendQueueHasNoTisOrOneOfItsOwnContext) {
+  auto two = user.sq_call();
+  two.in.at(prm::create_sq_in::ctx).set(S::tis_lst_sz, 2);
+  EXPECT_TRUE(user.run(two).is(Rule::sq_tis_list));
   auto none = user.sq_call();
   none.in.at(prm::create_sq_in::ctx).set(S::tis_lst_sz, 0);
-  EXPECT_TRUE(user.run(none).is(Rule::sq_tis_list));
+  EXPECT_TRUE(user.run(none).ok());
   Bench other(host, host.context());
   auto foreign = user.sq_call();
   foreign.in.at(prm::create_sq_in::ctx).set(S::tis_num_0, other.tis);

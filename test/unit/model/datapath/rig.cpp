@@ -141,7 +141,7 @@ bool EventQueue::poll(prm::Eqe& eqe) {
 void SendQueue::post(const std::vector<Data>& data, const SendOptions& o) {
   FrameBuilder b;
   b.u32(0).u32(0).u8(0).u8(0).u8(0).u8(static_cast<unsigned>(o.ce)).u32(0);
-  b.u32(0).u8(o.cs_flags).u8(0).u16(0).u32(0);
+  b.u32(0).u8(o.cs_flags).u8(0).u16(o.mss).u32(0);
   if (o.vlan >= 0) {
     b.u16(o.svlan ? 0xc000 : 0x8000).u16(static_cast<unsigned>(o.vlan));
   } else {
@@ -255,6 +255,7 @@ Rig::Rig() {
   card->engine->port_changed();
   uar = put(card->uars, std::make_unique<model::Uar>());
   pd = put(card->pds, std::make_unique<model::Pd>());
+  tis = put(card->tises, std::make_unique<model::Tis>());
   key = make_key(TestMemory::base, TestMemory::page * TestMemory::pages,
                  model::local_read | model::local_write);
 }
@@ -337,6 +338,7 @@ SendQueue Rig::make_sq(unsigned log_size, CompletionQueue& cq) {
   sq->pd = model::Ref(pd);
   sq->uar = model::Ref(uar);
   sq->cq = model::Ref(cq.cq);
+  sq->tis = model::Ref(tis);
   sq->user_index = 0x77;
   sq->state = model::QueueState::ready;
   queue.sq = put(card->sqs, std::move(sq));

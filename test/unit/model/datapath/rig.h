@@ -133,6 +133,7 @@ struct Data {
 struct SendOptions {
   Bytes inline_header = {};
   unsigned cs_flags = 0;
+  unsigned mss = 0;
   int vlan = -1;
   bool svlan = false;
   prm::wqe_ce ce = prm::wqe_ce::on_error;
@@ -200,6 +201,7 @@ struct Rig {
   model::Hca::Card* card = nullptr;
   model::Uar* uar = nullptr;
   model::Pd* pd = nullptr;
+  model::Tis* tis = nullptr;
   model::Mkey* key = nullptr;  ///< all of memory, local read and write
 };
 

@@ -311,9 +311,10 @@ TEST_F(Transmit, UnknownOperations) {
   EXPECT_EQ(error.s_wqe_opcode_qpn >> 24, 0x08u);
 }
 
-TEST_F(Transmit, LargeSendIsRefused) {
-  sq.post({pointer(rig, test::udp4_frame(64))}, {.opcode = prm::wqe_opcode::lso});
-  expect_error("wqe.large-send", operation);
+TEST_F(Transmit, NothingIsSentWithoutATis) {
+  sq.sq->tis = {};
+  sq.post({pointer(rig, test::udp4_frame(64))});
+  expect_error("wqe.no-tis", operation);
 }
 
 TEST_F(Transmit, MultiPacketIsRefused) {
