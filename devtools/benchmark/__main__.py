@@ -15,6 +15,7 @@ import ports  # noqa: E402
 import programs  # noqa: E402
 import table  # noqa: E402
 from progress import say  # noqa: E402
+from samples import Figure  # noqa: E402
 
 PARTS = {
     "driver": ("the driver alone", lambda a: programs.driver(a.build, a.results, a.rounds)),
@@ -47,6 +48,26 @@ def parse() -> argparse.Namespace:
     return arguments
 
 
+def write(folder: str, where: dict[str, str], figures: list[Figure], lines: list[str]) -> list[str]:
+    """@return the files"""
+    data = os.path.join(folder, "results.json")
+    with open(data, "w", encoding="utf-8") as file:
+        json.dump({"machine": where, "figures": [figure.as_data() for figure in figures]}, file, indent=1)
+    text = os.path.join(folder, "table.txt")
+    with open(text, "w", encoding="utf-8") as file:
+        file.write("\n".join(lines) + "\n")
+    return [data, text, *plots.draw(figures, folder)]
+
+
+def write_chapter(figures: list[Figure], lines: list[str]) -> list[str]:
+    """What doc/performance.rst includes. @return the files"""
+    folder = os.path.join(SOURCE, "doc", "performance")
+    written = plots.draw(figures, folder)
+    with open(os.path.join(folder, "table.txt"), "w", encoding="utf-8") as file:
+        file.write("\n".join(lines) + "\n")
+    return [*written, file.name]
+
+
 def main() -> int:
     arguments = parse()
     os.makedirs(arguments.results, exist_ok=True)
@@ -56,13 +77,11 @@ def main() -> int:
         what, measure = PARTS[part]
         say(f"measuring {what}")
         figures += measure(arguments)
-    print("\n".join(table.lines(where, figures)))
-    path = os.path.join(arguments.results, "results.json")
-    with open(path, "w", encoding="utf-8") as file:
-        json.dump({"machine": where, "figures": [figure.as_data() for figure in figures]}, file, indent=1)
-    written = [path, *plots.draw(figures, arguments.results)]
+    lines = table.lines(where, figures)
+    print("\n".join(lines))
+    written = write(arguments.results, where, figures, lines)
     if arguments.doc:
-        written += plots.draw(figures, os.path.join(SOURCE, "doc", "performance"))
+        written += write_chapter(figures, lines)
     print("\nwrote " + ", ".join(os.path.relpath(path) for path in written))
     return 0
 

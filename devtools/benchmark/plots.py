@@ -6,11 +6,13 @@ import matplotlib
 
 matplotlib.use("svg")
 import matplotlib.pyplot as plt  # noqa: E402
+import matplotlib.ticker  # noqa: E402
 
 from samples import Figure  # noqa: E402
 
 matplotlib.rcParams.update({"svg.fonttype": "none", "svg.hashsalt": "chime", "font.size": 9, "axes.spines.top": False,
                             "axes.spines.right": False})
+BESIDE = {"facecolor": "white", "edgecolor": "none", "pad": 0.5}  # so that no line goes through a number
 OURS, PEER, GOAL = "#2a6f97", "#a9b4c2", "#c1121f"
 
 
@@ -29,7 +31,7 @@ def _bars(axes, names: list[str], values: list[float], colours: list[str], label
     axes.invert_yaxis()
     axes.set_xlabel(label)
     for place, value in zip(places, values):
-        axes.text(value, place, f" {value:{digits}}", va="center")
+        axes.text(value, place, f" {value:{digits}}", va="center", bbox=BESIDE)
 
 
 def _driver(figures: list[Figure], folder: str) -> list[str]:
@@ -46,14 +48,14 @@ def _driver(figures: list[Figure], folder: str) -> list[str]:
             if figure.goal:
                 left.plot([float(figure.goal.split()[-1])] * 2, [place - 0.4, place + 0.4], color=GOAL, linewidth=2)
     places = range(len(cycles))
-    middles = [f.ratio.median for f in cycles]
+    middles = [f.ratio.median if f.ratio else 1 for f in cycles]
     right.barh(places, middles, color=[OURS if f.name.startswith("chime") else PEER for f in cycles], height=0.7)
     right.set_yticks(places, [f.name for f in cycles])
     if not counted:
         right.invert_yaxis()
     right.set_xlabel("TSC cycles a packet, net_null in the same direction = 1")
     for place, value in zip(places, middles):
-        right.text(value, place, f" {value:.2f}", va="center")
+        right.text(value, place, f" {value:.2f}", va="center", bbox=BESIDE)
     return [_save(plot, folder, "driver")]
 
 
@@ -79,6 +81,7 @@ def _loop(figures: list[Figure], folder: str) -> list[str]:
     axes.plot(rounds, figure.peer_samples.values, "o-", color=PEER, label=figure.peer)
     axes.set_ylim(bottom=0)
     axes.set_xlabel("round")
+    axes.xaxis.set_major_locator(matplotlib.ticker.MaxNLocator(integer=True))
     axes.set_ylabel(f"{figure.name}: {figure.unit}")
     axes.legend(frameon=False)
     return [_save(plot, folder, "loop")]
@@ -92,7 +95,7 @@ def _scaling(figures: list[Figure], folder: str) -> list[str]:
     plot, axes = plt.subplots(figsize=(7, 0.35 * len(found) + 1))
     _bars(axes, [f"{f.part}: {f.name} / {f.peer}" for f in found], [f.ratio.median for f in found], [OURS] * len(found),
           "time a packet, as a ratio", ".2f")
-    axes.axvline(1.2, color=GOAL, linewidth=1.5)
+    axes.axvline(1.2, color=GOAL, linewidth=1.5, zorder=0)
     return [_save(plot, folder, "scaling")]
 
 

@@ -35,10 +35,11 @@ def driver(build: str, results: str, rounds: int) -> list[Figure]:
             goal = INSTRUCTION_GOALS.get(name)
             figures.append(Figure("driver", name, "instructions", Samples.of([lane["instructions"]]),
                                   goal=f"at most {goal}" if goal else ""))
-        figures.append(Figure("driver", name, "cycles", Samples.of(lane["cycles"]), f"net_null {lane['direction']}",
-                              null[lane["direction"]]))
-        figures.append(Figure("driver", f"{name}, CQE cold", "cycles", Samples.of(lane["cycles_flushed"]),
-                              f"net_null {lane['direction']}", null[lane["direction"]]))
+        peer = "" if name.startswith("net_null") else f"net_null {lane['direction']}"
+        figures.append(Figure("driver", name, "cycles", Samples.of(lane["cycles"]), peer,
+                              null[lane["direction"]] if peer else None))
+        if name.startswith("chime"):
+            figures.append(Figure("driver", f"{name}, CQE cold", "cycles", Samples.of(lane["cycles_flushed"])))
     return figures
 
 
