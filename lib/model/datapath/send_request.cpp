@@ -58,9 +58,46 @@ SendOutcome SendRequest::execute(Sq& sq, const std::byte* wqe, std::uint32_t ds)
       outcome.fault != Fault::none) [[unlikely]] {
     return outcome;
   }
+  return add_frame(sq, slot, first, length, inline_size, eth->cs_flags, tag);
+}
+
+SendOutcome SendRequest::next_packet(Sq& sq, const std::byte* wqe, std::uint32_t& at,
+                                     std::uint32_t end) noexcept {
+  const auto* eth = reinterpret_cast<const prm::WqeEth*>(wqe + segments_at);
+  if (at == 0) {
+    if (eth->swp_flags != 0) return {Fault::wqe_software_parser, eth->swp_flags};
+    at = first_data_at;
+  }
+  std::uint32_t tag = 0;
+  if (const std::uint32_t inline_word = eth->inline_hdr_sz; inline_word != 0) {
+    if ((inline_word & insert_vlan) == 0) return {Fault::wqe_inline_header, inline_word};
+    if ((inline_word & ~(insert_vlan | insert_svlan)) != 0) return {Fault::wqe_vlan_insertion, inline_word};
+    const std::uint32_t type = inline_word & insert_svlan ? net::ethertype_svlan : net::ethertype_cvlan;
+    tag = type << 16 | net::load_be<std::uint16_t>(wqe + inline_header_at);
+  }
+  const std::uint32_t count = reinterpret_cast<const prm::WqeData*>(wqe + at)->byte_count;
+  const std::uint32_t size = (count & prm::data_seg_inline) == 0
+                                 ? static_cast<std::uint32_t>(sizeof(prm::WqeData))
+                                 : align_unit(static_cast<std::uint32_t>(sizeof(prm::Be32)) +
+                                              std::min(count & ~prm::data_seg_inline, longest_frame));
+  if (size > end - at) return {Fault::wqe_inline_data, size};
+  Segment* const slot = &batch_.segments[batch_.segment_count];
+  const unsigned first = ++batch_.segment_count;
+  std::uint32_t length = 0;
+  if (const SendOutcome outcome = gather_segments(sq, wqe, at, at + size, length, longest_frame);
+      outcome.fault != Fault::none) {
+    return outcome;
+  }
+  at += size;
+  return add_frame(sq, slot, first, length, 0, eth->cs_flags, tag);
+}
+
+/// Ends a frame whose segments begin at `first`.
+SendOutcome SendRequest::add_frame(Sq& sq, Segment* slot, unsigned first, std::uint32_t length,
+                                   std::uint32_t inline_size, std::uint32_t cs_flags,
+                                   std::uint32_t tag) noexcept {
   if (length < net::ethernet_header) [[unlikely]]
     return {Fault::wqe_too_short, length};
-
   Frame frame{&batch_.segments[first], batch_.segment_count - first, length};
   if (!enough_inline(sq, frame, inline_size)) [[unlikely]]
     return {Fault::wqe_inline_mode, inline_size};
@@ -69,7 +106,7 @@ SendOutcome SendRequest::execute(Sq& sq, const std::byte* wqe, std::uint32_t ds)
     ++frame.segment_count;
     frame.length = smallest_frame;
   }
-  if ((eth->cs_flags | tag) != 0) rewrite(frame, slot, eth->cs_flags, tag);
+  if ((cs_flags | tag) != 0) rewrite(frame, slot, cs_flags, tag);
   batch_.frames[batch_.frame_count++] = frame;
   return {};
 }

@@ -27,10 +27,16 @@ class SendRequest {
   /// @param wqe the request in one piece
   /// @param ds  its 16-byte units, 2 to 63
   SendOutcome execute(Sq& sq, const std::byte* wqe, std::uint32_t ds) noexcept;
+  /// One packet of a multi-packet request, and goes on to the next. The batch must have room for it.
+  /// @param at   where its segment begins; 0: the first
+  /// @param end  of the request, bytes
+  SendOutcome next_packet(Sq& sq, const std::byte* wqe, std::uint32_t& at, std::uint32_t end) noexcept;
   /// Reads an LSO request; its frames come from `large` then. The batch must be empty, and stays so.
   SendOutcome begin_large(Sq& sq, const std::byte* wqe, std::uint32_t ds, LargeSend& large) noexcept;
 
  private:
+  SendOutcome add_frame(Sq& sq, Segment* slot, unsigned first, std::uint32_t length,
+                        std::uint32_t inline_size, std::uint32_t cs_flags, std::uint32_t tag) noexcept;
   SendOutcome gather_segments(Sq& sq, const std::byte* wqe, std::uint32_t at, std::uint32_t end,
                               std::uint32_t& frame_length, std::uint32_t longest) noexcept;
   /// The segments of a pointer to what may be broken, or no memory at all.

@@ -226,7 +226,10 @@ SendOutcome Transmit::execute(Sq& sq, std::byte* ring) noexcept {
         return outcome;
       break;
     case prm::wqe_opcode::enhanced_mpsw:
-      return {Fault::wqe_multi_packet, ds};
+      if (const SendOutcome outcome = multi_packet_send(sq, ring, wqe, ds); outcome.fault != Fault::none) {
+        return outcome;
+      }
+      break;
     default:
       return {Fault::wqe_opcode, word & 0xff};
   }
@@ -263,6 +266,25 @@ SendOutcome Transmit::large_send(Sq& sq, std::byte* ring, const std::byte* wqe, 
   }
   while (large_.next(batch_)) {
     if (!short_enough(sq)) break;
+    if (batch_.full()) complete_batch(sq);
+  }
+  return {};
+}
+
+SendOutcome Transmit::multi_packet_send(Sq& sq, std::byte* ring, const std::byte* wqe,
+                                        std::uint32_t ds) noexcept {
+  constexpr std::uint32_t least = (sizeof(prm::WqeCtrl) + sizeof(prm::WqeEth)) / prm::wqe_unit;
+  if (!sq.allow_multi_packet) return {Fault::wqe_multi_packet, ds};
+  if (!sq.tis) return {Fault::wqe_no_tis, ds};
+  if (ds <= least) return {Fault::wqe_size, ds};
+  const std::byte* const whole = in_one_piece(sq, ring, wqe, blocks_of(ds));
+  if (!whole) return {Fault::wqe_memory, sq.fetched};
+  const std::uint32_t end = ds * static_cast<std::uint32_t>(prm::wqe_unit);
+  for (std::uint32_t at = 0; at < end;) {
+    if (const SendOutcome outcome = request_.next_packet(sq, whole, at, end); outcome.fault != Fault::none) {
+      return outcome;
+    }
+    short_enough(sq);
     if (batch_.full()) complete_batch(sq);
   }
   return {};

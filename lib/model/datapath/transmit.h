@@ -48,6 +48,7 @@ class Transmit {
   SendOutcome execute(Sq& sq, std::byte* ring) noexcept;
   SendOutcome send(Sq& sq, const std::byte* wqe, std::uint32_t ds) noexcept;
   SendOutcome large_send(Sq& sq, std::byte* ring, const std::byte* wqe, std::uint32_t ds) noexcept;
+  SendOutcome multi_packet_send(Sq& sq, std::byte* ring, const std::byte* wqe, std::uint32_t ds) noexcept;
   /// False, and the last frame of the batch dropped, when it is longer than the port's MTU.
   bool short_enough(Sq& sq) noexcept;
   const std::byte* in_one_piece(Sq& sq, std::byte* ring, const std::byte* first,

@@ -81,6 +81,16 @@ TEST_F(Queues, ASendQueueHasNoTisOrOneOfItsOwnContext) {
   EXPECT_TRUE(user.run(foreign).is(Rule::foreign_object));
 }
 
+TEST_F(Queues, MultiPacketRequestsNeedTheCapability) {
+  auto call = user.sq_call();
+  call.in.at(prm::create_sq_in::ctx).set(S::allow_multi_pkt_send_wqe, 1);
+  EXPECT_TRUE(user.run(call).ok());
+  using E = prm::per_protocol_networking_offload_caps;
+  const auto type = static_cast<unsigned>(prm::hca_cap_type::ethernet_offloads);
+  prm::View<E>(host.hca().card().capabilities.current(type)).set(E::enhanced_multi_pkt_send_wqe, 0);
+  EXPECT_TRUE(user.run(call).is(Rule::wq_feature));
+}
+
 TEST_F(Queues, SendQueuesRefuseWhatIsNotThere) {
   auto refused = [&](auto change) {
     auto call = user.sq_call();
@@ -89,7 +99,6 @@ TEST_F(Queues, SendQueuesRefuseWhatIsNotThere) {
   };
   EXPECT_TRUE(refused([](auto c) { c.set(S::state, prm::sqc_state::rdy); }).is(Rule::initial_state));
   EXPECT_TRUE(refused([](auto c) { c.set(S::hairpin, 1); }).is(Rule::wq_feature));
-  EXPECT_TRUE(refused([](auto c) { c.set(S::allow_multi_pkt_send_wqe, 1); }).is(Rule::wq_feature));
   EXPECT_TRUE(refused([](auto c) { c.set(S::packet_pacing_rate_limit_index, 1); }).is(Rule::wq_feature));
   EXPECT_TRUE(refused([](auto c) { c.set(S::rlky, 1); }).is(Rule::mkey_physical));
   EXPECT_TRUE(refused([](auto c) {

@@ -317,11 +317,6 @@ TEST_F(Transmit, NothingIsSentWithoutATis) {
   expect_error("wqe.no-tis", operation);
 }
 
-TEST_F(Transmit, MultiPacketIsRefused) {
-  sq.post({pointer(rig, test::udp4_frame(64))}, {.opcode = prm::wqe_opcode::enhanced_mpsw});
-  expect_error("wqe.multi-packet", operation);
-}
-
 TEST_F(Transmit, WrongIndex) {
   sq.post({pointer(rig, test::udp4_frame(64))});
   auto& ctrl = rig.memory.at<prm::WqeCtrl>(sq.ring);

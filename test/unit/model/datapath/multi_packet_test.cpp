@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <gtest/gtest.h>
+
+#include "rig.h"
+
+namespace chime::test {
+namespace {
+
+class MultiPacket : public ::testing::Test {
+ protected:
+  MultiPacket() : cq(rig.make_cq(6)), sq(rig.make_sq(6, cq)) { sq.sq->allow_multi_packet = true; }
+
+  void send(const std::vector<Data>& packets, SendOptions options = {}) {
+    options.opcode = prm::wqe_opcode::enhanced_mpsw;
+    options.ce = prm::wqe_ce::always;
+    sq.post(packets, options);
+    rig.ring(sq);
+    rig.run();
+  }
+
+  Rig rig;
+  CompletionQueue cq;
+  SendQueue sq;
+};
+
+TEST_F(MultiPacket, EachSegmentIsAPacket) {
+  std::vector<Bytes> frames;
+  for (unsigned i = 0; i < 20; ++i) frames.push_back(udp4_frame(60 + i * 70, i));
+  std::vector<Data> packets;
+  for (const Bytes& frame : frames) packets.push_back(pointer(rig, frame));
+  packets[7] = {.in_line = frames[7] = udp4_frame(100)};
+  send(packets);
+  EXPECT_EQ(rig.wire.sent, frames);
+  prm::Cqe cqe;
+  ASSERT_TRUE(cq.poll(cqe));
+  EXPECT_EQ(cqe.sop_drop_qpn >> 24, 0x29u);
+  EXPECT_FALSE(cq.poll(cqe));
+}
+
+TEST_F(MultiPacket, AsManyAsARequestHasAtEveryOffsetOfTheRing) {
+  for (unsigned offset = 0; offset < 66; ++offset) {
+    std::vector<Data> packets;
+    std::vector<Bytes> frames;
+    for (unsigned i = 0; i < 61; ++i) frames.push_back(udp4_frame(64, i + offset));
+    for (const Bytes& frame : frames) packets.push_back(pointer(rig, frame));
+    rig.wire.sent.clear();
+    send(packets);
+    ASSERT_EQ(rig.wire.sent, frames) << offset;
+    prm::Cqe cqe;
+    ASSERT_TRUE(cq.poll(cqe));
+    cq.publish();
+  }
+}
+
+TEST_F(MultiPacket, OffloadsHoldForEachPacket) {
+  Bytes frame = udp4_frame(100);
+  const Bytes right = frame;
+  frame[24] = frame[25] = frame[40] = frame[41] = std::byte{0};
+  const Data packet = pointer(rig, frame);
+  send({packet, packet}, {.cs_flags = prm::eth_l3_csum | prm::eth_l4_csum});
+  ASSERT_EQ(rig.wire.sent.size(), 2u);
+  EXPECT_EQ(rig.wire.sent[0], right);
+  EXPECT_EQ(rig.wire.sent[1], right);
+}
+
+TEST_F(MultiPacket, AQueueMadeWithoutRefuses) {
+  sq.sq->allow_multi_packet = false;
+  send({pointer(rig, udp4_frame(64))});
+  EXPECT_EQ(cq.poll_error().syndrome, static_cast<unsigned>(prm::cqe_syndrome::local_qp_operation));
+  EXPECT_EQ(rig.diagnostics.count("wqe.multi-packet"), 1u);
+}
+
+TEST_F(MultiPacket, AnInlineHeaderIsAnError) {
+  send({pointer(rig, udp4_frame(64))}, {.inline_header = Bytes(18)});
+  EXPECT_EQ(rig.diagnostics.count("wqe.inline-header"), 1u);
+}
+
+}  // namespace
+}  // namespace chime::test
