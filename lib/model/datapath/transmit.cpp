@@ -274,7 +274,11 @@ SendOutcome Transmit::large_send(Sq& sq, std::byte* ring, const std::byte* wqe, 
 SendOutcome Transmit::multi_packet_send(Sq& sq, std::byte* ring, const std::byte* wqe,
                                         std::uint32_t ds) noexcept {
   constexpr std::uint32_t least = (sizeof(prm::WqeCtrl) + sizeof(prm::WqeEth)) / prm::wqe_unit;
-  if (!sq.allow_multi_packet) return {Fault::wqe_multi_packet, ds};
+  // Linux sends these from queues made without allow_multi_pkt_send_wqe: the capability alone decides.
+  using Offloads = prm::per_protocol_networking_offload_caps;
+  const auto offloads =
+      card_.capabilities.view<Offloads>(static_cast<unsigned>(prm::hca_cap_type::ethernet_offloads));
+  if (!offloads.get(Offloads::enhanced_multi_pkt_send_wqe)) return {Fault::wqe_multi_packet, ds};
   if (!sq.tis) return {Fault::wqe_no_tis, ds};
   if (ds <= least) return {Fault::wqe_size, ds};
   const std::byte* const whole = in_one_piece(sq, ring, wqe, blocks_of(ds));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Send and receive queues: what they are made of, and their states.
 #include "../support/host.h"
+#include "model/card.h"
 
 namespace chime::test {
 namespace {

@@ -8,7 +8,14 @@ namespace {
 
 class MultiPacket : public ::testing::Test {
  protected:
-  MultiPacket() : cq(rig.make_cq(6)), sq(rig.make_sq(6, cq)) { sq.sq->allow_multi_packet = true; }
+  MultiPacket() : cq(rig.make_cq(6)), sq(rig.make_sq(6, cq)) { offer(true); }
+
+  void offer(bool there) {
+    using E = prm::per_protocol_networking_offload_caps;
+    constexpr auto type = static_cast<unsigned>(prm::hca_cap_type::ethernet_offloads);
+    ASSERT_TRUE(rig.card->capabilities.add(type));
+    prm::View<E>(rig.card->capabilities.current(type)).set(E::enhanced_multi_pkt_send_wqe, there);
+  }
 
   void send(const std::vector<Data>& packets, SendOptions options = {}) {
     options.opcode = prm::wqe_opcode::enhanced_mpsw;
@@ -63,8 +70,8 @@ TEST_F(MultiPacket, OffloadsHoldForEachPacket) {
   EXPECT_EQ(rig.wire.sent[1], right);
 }
 
-TEST_F(MultiPacket, AQueueMadeWithoutRefuses) {
-  sq.sq->allow_multi_packet = false;
+TEST_F(MultiPacket, ACardWithoutThemRefuses) {
+  offer(false);
   send({pointer(rig, udp4_frame(64))});
   EXPECT_EQ(cq.poll_error().syndrome, static_cast<unsigned>(prm::cqe_syndrome::local_qp_operation));
   EXPECT_EQ(rig.diagnostics.count("wqe.multi-packet"), 1u);
