@@ -6,8 +6,10 @@ import os
 import sys
 
 SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+FOLDER = os.path.join(SOURCE, "build", "bench")
 sys.path.insert(0, os.path.join(SOURCE, "test", "system"))
 
+import building  # noqa: E402
 import forwarding  # noqa: E402
 import machine  # noqa: E402
 import plots  # noqa: E402
@@ -28,8 +30,7 @@ PARTS = {
 
 def parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="devtools/bench")
-    parser.add_argument("--build", required=True, help=argparse.SUPPRESS)
-    parser.add_argument("--results", required=True, help=argparse.SUPPRESS)
+    parser.add_argument("--build", default=os.path.join(FOLDER, "gcc"))
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--only", default=",".join(PARTS))
     parser.add_argument("--rounds", type=int)
@@ -44,7 +45,7 @@ def parse() -> argparse.Namespace:
         parser.error("--rounds: at least 1")
     arguments.seconds = 0.2 if arguments.quick else 0.5
     arguments.build = os.path.abspath(arguments.build)
-    arguments.results = os.path.abspath(arguments.results)
+    arguments.results = os.path.join(FOLDER, "results")
     return arguments
 
 
@@ -71,6 +72,7 @@ def write_chapter(figures: list[Figure], lines: list[str]) -> list[str]:
 def main() -> int:
     arguments = parse()
     os.makedirs(arguments.results, exist_ok=True)
+    building.build(SOURCE, arguments.build, FOLDER)
     where = machine.describe()
     figures = []
     for part in arguments.only:
