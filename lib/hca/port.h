@@ -34,6 +34,15 @@ struct PortCounters {
   std::uint64_t wire_drops_tx, wire_drops_rx;  ///< what the embedded HCA's wire could not carry; 0 on a card
 };
 
+enum class GidType : std::uint8_t { roce_v1, roce_v2 };
+
+/// A place of the port's table of RDMA addresses.
+struct GidEntry {
+  std::array<std::uint8_t, 16> raw;  ///< as it is on the wire; an IPv4 address IPv6-mapped (::ffff:a.b.c.d)
+  MacAddress mac;
+  GidType type;
+};
+
 /// The port as the host sees it: on a card the kernel's netdev, restored at close; on the software HCA its
 /// registers and vport context. Thread-safe.
 class Port {
@@ -59,6 +68,16 @@ class Port {
   virtual Result<> set_multicast_list(std::span<const MacAddress> list) noexcept = 0;
   virtual Result<> set_promiscuous(bool on) noexcept = 0;
   virtual Result<> set_all_multicast(bool on) noexcept = 0;
+
+  /// Places of the table of RDMA addresses, filled or not; 0 where the card has no RoCE.
+  virtual unsigned gid_count() noexcept = 0;
+  /// EINVAL: the table has no such place; ENODATA: nothing is in it.
+  virtual Result<GidEntry> gid(unsigned index) noexcept = 0;
+  /// Gives the port an address of RoCE v2, as a host's kernel does when its netdev gets it. The link-local
+  /// one of the MAC is there from the start.
+  /// @param address 4 bytes of IPv4 or 16 of IPv6, as on the wire
+  /// @return its place, also where it was there before; ENOSPC when the table is full
+  virtual Result<unsigned> add_address(std::span<const std::uint8_t> address) noexcept = 0;
 
   virtual Result<PortCounters> counters() noexcept = 0;
   virtual Result<> firmware_version(std::span<char> text) noexcept = 0;

@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <cstring>
 
+#include "hca/model/gid_table.h"
 #include "hca/model/link_speed.h"
 #include "hca/model/on_loop.h"
 #include "hca/model/registers.h"
@@ -121,6 +122,7 @@ Result<> EmbeddedPort::set_mac(const MacAddress& mac) noexcept {
         kernel_.report(undone.error());
       return done;
     }
+    if (auto done = move_gids(kernel_, mac_, mac); !done) kernel_.report(done.error());
     mac_ = mac;
     return {};
   });
@@ -153,6 +155,24 @@ Result<> EmbeddedPort::set_all_multicast(bool on) noexcept {
   auto done = on_loop(loop_, [&] { return write_promiscuity(kernel_, promiscuous_, on); });
   if (done) all_multicast_ = on;
   return done;
+}
+
+unsigned EmbeddedPort::gid_count() noexcept {
+  const auto count = on_loop(loop_, [&] { return count_gids(kernel_); });
+  return count ? *count : 0;
+}
+
+Result<GidEntry> EmbeddedPort::gid(unsigned index) noexcept {
+  return on_loop(loop_, [&] { return read_gid(kernel_, index); });
+}
+
+Result<unsigned> EmbeddedPort::add_address(std::span<const std::uint8_t> address) noexcept {
+  GidEntry entry{};
+  if (auto made = gid_of_address(address, entry.raw); !made) return fail(made.error());
+  entry.type = GidType::roce_v2;
+  const std::scoped_lock lock(mutex_);
+  entry.mac = mac_;
+  return on_loop(loop_, [&] { return add_gid(kernel_, entry); });
 }
 
 Result<PortCounters> EmbeddedPort::counters() noexcept {

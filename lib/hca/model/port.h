@@ -38,6 +38,9 @@ class EmbeddedPort final : public Port {
   Result<> set_multicast_list(std::span<const MacAddress> list) noexcept override;
   Result<> set_promiscuous(bool on) noexcept override;
   Result<> set_all_multicast(bool on) noexcept override;
+  unsigned gid_count() noexcept override;
+  Result<GidEntry> gid(unsigned index) noexcept override;
+  Result<unsigned> add_address(std::span<const std::uint8_t> address) noexcept override;
   Result<PortCounters> counters() noexcept override;
   Result<> firmware_version(std::span<char> text) noexcept override;
   int change_fd() const noexcept override { return change_fd_; }

@@ -74,6 +74,24 @@ CHIME_COMMAND(modify_rq);
 CHIME_COMMAND(query_rq);
 CHIME_COMMAND(destroy_rq);
 
+// qp.cpp, qp_transition.cpp
+CHIME_COMMAND(create_qp);
+CHIME_COMMAND(query_qp);
+CHIME_COMMAND(destroy_qp);
+CHIME_COMMAND(rst2init_qp);
+CHIME_COMMAND(init2init_qp);
+CHIME_COMMAND(init2rtr_qp);
+CHIME_COMMAND(rtr2rts_qp);
+CHIME_COMMAND(rts2rts_qp);
+CHIME_COMMAND(sqerr2rts_qp);
+CHIME_COMMAND(sqd_rts_qp);
+CHIME_COMMAND(qp_2err);
+CHIME_COMMAND(qp_2rst);
+
+// roce_address.cpp
+CHIME_COMMAND(query_roce_address);
+CHIME_COMMAND(set_roce_address);
+
 // rqt.cpp, tir.cpp, tis.cpp
 CHIME_COMMAND(create_rqt);
 CHIME_COMMAND(modify_rqt);

@@ -72,23 +72,23 @@ bool read_pages(Command& c, const PageListIn& in, PageList& pages) noexcept {
 }
 
 bool place_queue(Command& c, const QueueIn& in, Buffer& buffer) noexcept {
-  const std::uint64_t begin = in.umem_valid ? in.umem_offset : in.pages.page_offset;
+  const std::uint64_t begin = (in.umem_valid ? in.umem_offset : in.pages.page_offset) + in.skip;
   if (begin % in.alignment) {
     c.refuse(Rule::queue_alignment, 0, "the queue begins at offset %#llx, its elements have %llu bytes",
              static_cast<unsigned long long>(begin), static_cast<unsigned long long>(in.alignment));
     return false;
   }
-  if (in.umem_valid) return place_in_umem(c, in.umem_id, in.umem_offset, in.length, "the queue", buffer);
+  if (in.umem_valid) return place_in_umem(c, in.umem_id, begin, in.length, "the queue", buffer);
   if (!may_be_physical(c, "the queue")) return false;
 
   PageListIn list = in.pages;
   if (list.log_page_size > max_log_page_size) list.log_page_size = max_log_page_size;
   const std::uint64_t page = std::uint64_t{1} << list.log_page_size;
-  list.count = (list.page_offset + in.length + page - 1) / page;
+  list.count = (list.page_offset + in.skip + in.length + page - 1) / page;
   PageList pages;
   if (!read_pages(c, list, pages)) return false;
   pages.resolve(c.card.host);
-  buffer = Buffer(c.card.host, std::move(pages), in.length);
+  buffer = Buffer(c.card.host, std::move(pages), in.length, in.skip);
   return true;
 }
 

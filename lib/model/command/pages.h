@@ -31,6 +31,7 @@ struct QueueIn {
   std::uint32_t umem_id = 0;
   std::uint64_t umem_offset = 0;
   PageListIn pages;             ///< without a umem; `count` follows from the length
+  std::uint64_t skip = 0;       ///< bytes before the queue that another one has
   std::uint64_t length = 0;     ///< bytes
   std::uint64_t alignment = 1;  ///< bytes; the size of an element
 };

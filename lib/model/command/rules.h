@@ -116,6 +116,26 @@ enum class Rule : std::uint16_t {
   capability_type = 0x090a,
   capability_raise = 0x090b,
   issi = 0x090d,
+
+  // queue pairs and RoCE addresses
+  qp_service = 0x0a01,
+  qp_size = 0x0a02,
+  qp_stride = 0x0a03,
+  qp_feature = 0x0a04,
+  qp_state = 0x0a05,
+  qp_optional = 0x0a06,
+  qp_mtu = 0x0a07,
+  qp_message = 0x0a08,
+  qp_depth = 0x0a09,
+  qp_atomic_mode = 0x0a0a,
+  qp_port = 0x0a0b,
+  qp_pkey = 0x0a0c,
+  qp_gid = 0x0a0d,
+  qp_remote_gid = 0x0a0e,
+  qp_udp_port = 0x0a0f,
+  roce_disabled = 0x0a10,
+  roce_index = 0x0a11,
+  roce_address = 0x0a12,
 };
 
 struct RuleInfo {

@@ -140,6 +140,10 @@ void Engine::forget(Eq&) noexcept {}
 
 void Engine::forget(FlowTable&) noexcept {}
 
+QpProgress Engine::progress(const Qp& qp) const noexcept {
+  return {.next_send_psn = qp.attributes.next_send_psn, .next_receive_psn = qp.attributes.next_receive_psn};
+}
+
 void Engine::raise(prm::event_type type, std::uint8_t sub_type, const EventData& data) noexcept {
   state_->events.raise(type, sub_type, data);
 }

@@ -71,6 +71,9 @@ class Engine final : public WirePort {
   void forget(Eq& eq) noexcept;
   void forget(FlowTable& table) noexcept;
 
+  /// For QUERY_QP.
+  QpProgress progress(const Qp& qp) const noexcept;
+
   /// Raises an event on every EQ that listens to its type.
   void raise(prm::event_type type, std::uint8_t sub_type, const EventData& data) noexcept;
 

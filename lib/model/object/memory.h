@@ -101,8 +101,9 @@ class Buffer {
   Buffer() noexcept = default;
   Buffer(HostView& host, Umem& umem, std::uint64_t offset, std::uint64_t length) noexcept
       : host_(&host), umem_(&umem), pages_(&umem.pages), offset_(offset), length_(length) {}
-  Buffer(HostView& host, PageList own, std::uint64_t length) noexcept
-      : host_(&host), own_(std::move(own)), length_(length) {}
+  /// @param offset of the first byte in the pages
+  Buffer(HostView& host, PageList own, std::uint64_t length, std::uint64_t offset = 0) noexcept
+      : host_(&host), own_(std::move(own)), offset_(offset), length_(length) {}
   Buffer(Buffer&&) noexcept = default;
   Buffer& operator=(Buffer&&) noexcept = default;
 
@@ -114,7 +115,7 @@ class Buffer {
   /// host memory is gone or the offset is outside.
   std::byte* at(std::uint64_t offset, std::size_t length) noexcept {
     if (offset + length > length_) return nullptr;
-    return umem_ ? pages_->at(*host_, offset_ + offset, length) : own_.at(*host_, offset, length);
+    return umem_ ? pages_->at(*host_, offset_ + offset, length) : own_.at(*host_, offset_ + offset, length);
   }
 
  private:

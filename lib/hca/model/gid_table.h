@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+
+#include "base/error.h"
+#include "hca/model/kernel.h"
+#include "hca/port.h"
+
+/// @file
+/// The kernel's part in RoCE: it keeps the card's table of the port's addresses.
+
+namespace chime::hca::embedded {
+
+using GidBytes = std::array<std::uint8_t, 16>;
+
+/// fe80::/64 and the EUI-64 of a MAC address.
+GidBytes link_local_gid(const MacAddress& mac) noexcept;
+/// IPv6 as it is, IPv4 mapped. EINVAL for other lengths, and for what is nobody's own address.
+Result<> gid_of_address(std::span<const std::uint8_t> address, GidBytes& gid) noexcept;
+
+/// Turns RoCE on and sets the link-local address of `mac`. Does nothing where the card has no RoCE.
+Result<> enable_roce(Kernel& kernel, const MacAddress& mac) noexcept;
+
+Result<unsigned> count_gids(Kernel& kernel) noexcept;
+/// EINVAL: there is no such place; ENODATA: nothing is there.
+Result<GidEntry> read_gid(Kernel& kernel, unsigned index) noexcept;
+/// In the first empty place, unless it is in the table. @return its place
+Result<unsigned> add_gid(Kernel& kernel, const GidEntry& entry) noexcept;
+/// The port's MAC changed: its addresses follow it.
+Result<> move_gids(Kernel& kernel, const MacAddress& from, const MacAddress& to) noexcept;
+
+}  // namespace chime::hca::embedded
