@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <algorithm>
+
 #include "model/card.h"
 
 /// @file
@@ -97,6 +99,7 @@ std::uint32_t Hca::Card::destroy_objects(std::uint16_t uid, bool all) noexcept {
   if (all) {
     destroy(*this, user_contexts, owner);
     l2_table.clear();
+    std::ranges::fill(roce_addresses.span(), RoceAddress{});
   }
   return count_owned(owner, flow_tables, flow_groups, tirs, rqts, qps, rqs, sqs, tises, cqs, eqs, mkeys,
                      flow_counters, q_counters, transport_domains, pds, umems, uars);

@@ -2,7 +2,6 @@
 #include "model/command/qp_attributes.h"
 
 #include <algorithm>
-#include <bit>
 
 namespace chime::model {
 namespace {

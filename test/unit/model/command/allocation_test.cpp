@@ -2,6 +2,7 @@
 // The card runs out of memory at every place in turn: it refuses, and nothing is left or half made.
 #include "../../support/failing_allocation.h"
 #include "../support/host.h"
+#include "../support/queue_pair.h"
 
 namespace chime::test {
 namespace {
@@ -74,6 +75,33 @@ TEST(Allocation, OfEveryObject) {
   auto tir = user.tir_call(rq);
   tir.in.at(prm::create_tir_in::ctx).set(prm::tirc::rx_hash_fn, prm::rx_hash_fn::toeplitz);
   EXPECT_GE(each(tir), 1u);
+}
+
+TEST(Allocation, OfAQueuePair) {
+  Host host;
+  QpBench bench(host);
+  for (const auto service : {prm::qpc_st::rc, prm::qpc_st::uc, prm::qpc_st::ud}) {
+    auto create = bench.create_call(service);
+    EXPECT_GE(fail_each(host, [&] { return bench.user.run(create); }), 1u);
+    const std::uint32_t qpn = create.out.get(prm::create_qp_out::qpn);
+    // What the transport allocates on its way is its own affair; a refusal leaves the state.
+    fail_each(host, [&] { return bench.go<prm::rst2init_qp>(qpn); });
+    fail_each(host, [&] { return bench.go<prm::init2rtr_qp>(qpn); });
+    fail_each(host, [&] { return bench.go<prm::rtr2rts_qp>(qpn); });
+    EXPECT_EQ(bench.state(qpn), prm::qpc_state::rts);
+  }
+  Call<prm::create_qp, 3 * 8> pages;
+  Bench kernel(host);
+  pages.in.at(prm::create_qp_in::qpc)
+      .set(prm::qpc::pd, kernel.pd)
+      .set(prm::qpc::uar_page, kernel.uar)
+      .set(prm::qpc::cqn_snd, kernel.cq)
+      .set(prm::qpc::cqn_rcv, kernel.cq)
+      .set(prm::qpc::log_rq_size, 8)
+      .set(prm::qpc::log_sq_size, 6)
+      .set(prm::qpc::dbr_addr, host.memory.allocate(64));
+  for (unsigned i = 0; i < 3; ++i) pages.in.set(prm::create_qp_in::pas, i, host.memory.allocate(4096));
+  EXPECT_GE(fail_each(host, [&] { return host.run(pages); }), 3u);
 }
 
 TEST(Allocation, OfAUmemAndAnEq) {
