@@ -55,9 +55,18 @@ bool take_features(Command& c, prm::ConstView<Q> qpc, Qp& qp) noexcept {
     c.refuse(Rule::mkey_physical, 0, "user context %u asks for the reserved lkey (rlky)", c.uid);
     return false;
   }
+  const auto request = qpc.get(Q::cs_req);
+  const auto response = qpc.get(Q::cs_res);
+  if ((request != prm::qpc_cs_req::disable && request != prm::qpc_cs_req::up_to_32b &&
+       request != prm::qpc_cs_req::up_to_64b) ||
+      response > prm::qpc_cs_res::up_to_64b) {
+    c.refuse(Rule::qp_feature, 0, "cs_req %#x, cs_res %#x; there are 0, 0x11, 0x22 and 0, 1, 2",
+             static_cast<unsigned>(request), static_cast<unsigned>(response));
+    return false;
+  }
   auto bytes_of = [](unsigned low_bits) { return static_cast<std::uint8_t>(low_bits * 32); };
-  qp.scatter_to_request_cqe = bytes_of(static_cast<unsigned>(qpc.get(Q::cs_req)) & 3);
-  qp.scatter_to_receive_cqe = bytes_of(static_cast<unsigned>(qpc.get(Q::cs_res)) & 3);
+  qp.scatter_to_request_cqe = bytes_of(static_cast<unsigned>(request) & 3);
+  qp.scatter_to_receive_cqe = bytes_of(static_cast<unsigned>(response));
   qp.pad_to_cache_line = qpc.get(Q::end_padding_mode) != prm::qpc_end_padding_mode::scatter_as_is;
   qp.reserved_lkey = qpc.get(Q::rlky);
   qp.block_own_multicast = qpc.get(Q::block_lb_mc);

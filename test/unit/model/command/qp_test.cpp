@@ -126,6 +126,30 @@ TEST_F(QueuePairs, RefuseWhatTheCardDoesNotHave) {
   EXPECT_EQ(host.objects().count("QP"), 0u);
 }
 
+TEST_F(QueuePairs, MayScatterToCompletions) {
+  using Request = prm::qpc_cs_req;
+  using Response = prm::qpc_cs_res;
+  auto call = bench.create_call();
+  call.in.at(prm::create_qp_in::qpc).set(Q::cs_req, Request::up_to_64b).set(Q::cs_res, Response::up_to_32b);
+  ASSERT_TRUE(bench.user.run(call).ok()) << host.words;
+  const std::uint32_t qpn = call.out.get(prm::create_qp_out::qpn);
+  EXPECT_EQ(object(qpn).scatter_to_request_cqe, 64);
+  EXPECT_EQ(object(qpn).scatter_to_receive_cqe, 32);
+  const auto query = bench.query(qpn);
+  EXPECT_EQ(query.out.at(prm::query_qp_out::qpc).get(Q::cs_req), Request::up_to_64b);
+  EXPECT_EQ(query.out.at(prm::query_qp_out::qpc).get(Q::cs_res), Response::up_to_32b);
+  EXPECT_TRUE(refused_context([](auto c) { c.set(Q::cs_req, Request{0x33}); }).is(Rule::qp_feature));
+  EXPECT_TRUE(refused_context([](auto c) { c.set(Q::cs_res, Response{3}); }).is(Rule::qp_feature));
+
+  auto profile = model::Profile::parse("base = \"connectx6dx\"\n[general]\nsctr_data_cqe = 0\n", "none");
+  ASSERT_TRUE(profile) << profile.error().text;
+  Host other(*profile);
+  QpBench qps(other);
+  auto refused = qps.create_call();
+  refused.in.at(prm::create_qp_in::qpc).set(Q::cs_req, Request::up_to_32b);
+  EXPECT_TRUE(qps.user.run(refused).is(Rule::qp_feature));
+}
+
 TEST_F(QueuePairs, RefuseRingsThatDoNotFit) {
   EXPECT_TRUE(refused_context([](auto c) { c.set(Q::log_rq_stride, 6); }).is(Rule::qp_stride));
   EXPECT_TRUE(refused([](auto& c) {
