@@ -124,6 +124,8 @@ TEST_F(Mkeys, RefuseWhatIsNotThere) {
   EXPECT_TRUE(user.run(klm).is(Rule::mkey_mode));
   auto atomic = user.mkey_call(4096);
   mkc(atomic).set(M::a, 1);
+  EXPECT_TRUE(user.run(atomic).ok());
+  prm::View<prm::cmd_hca_cap>(host.hca().card().capabilities.current(0)).set(prm::cmd_hca_cap::atomic, 0);
   EXPECT_TRUE(user.run(atomic).is(Rule::mkey_rights));
   auto free = user.mkey_call(4096);
   mkc(free).set(M::free, 1);
