@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <array>
 #include <cstdint>
 
 #include "model/capabilities.h"
@@ -48,7 +49,8 @@ class Hca::Card {
 
   DeviceState state = DeviceState::disabled;
   std::uint16_t issi = 0;
-  PageStore pages;               ///< given by the host for the card's own use
+  PageStore pages;  ///< given by the host for the card's own use
+  std::array<std::uint8_t, 64> node_description{};
   bool host_big_endian = false;  ///< HOST_ENDIANNESS
   std::uint32_t vectors;         ///< interrupts that EQs may name
 

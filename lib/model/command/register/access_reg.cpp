@@ -38,6 +38,7 @@ constexpr Register registers[] = {
     reg<prm::mgir_reg, &mgir>(prm::register_id::mgir, "MGIR", ro),
     reg<prm::register_host_endianness, &host_endianness>(prm::register_id::host_endianness, "HOST_ENDIANNESS",
                                                          rw),
+    reg<prm::set_node_in, &node_description>(prm::register_id::node_desc, "SET_NODE", rw),
 };
 
 }  // namespace

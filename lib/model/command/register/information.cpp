@@ -63,4 +63,13 @@ void host_endianness(const RegisterAccess<prm::register_host_endianness>& a) noe
   a.out.set(prm::register_host_endianness::he, a.c.card.host_big_endian);
 }
 
+void node_description(const RegisterAccess<prm::set_node_in>& a) noexcept {
+  using R = prm::set_node_in;
+  auto& text = a.c.card.node_description;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (a.write) text[i] = static_cast<std::uint8_t>(a.in.get(R::node_description, i));
+    a.out.set(R::node_description, i, text[i]);
+  }
+}
+
 }  // namespace chime::model

@@ -46,5 +46,6 @@ void pcam(const RegisterAccess<prm::pcam_reg>& a) noexcept;
 void mcam(const RegisterAccess<prm::mcam_reg>& a) noexcept;
 void mgir(const RegisterAccess<prm::mgir_reg>& a) noexcept;
 void host_endianness(const RegisterAccess<prm::register_host_endianness>& a) noexcept;
+void node_description(const RegisterAccess<prm::set_node_in>& a) noexcept;
 
 }  // namespace chime::model
