@@ -49,9 +49,15 @@ class Port {
  public:
   virtual ~Port() = default;
 
-  /// To be called whenever the port is started: takes the embedded HCA's wire into use, if that has not
-  /// happened yet. A card needs nothing. ENODEV, EBUSY or ELOOP list the wires that would work.
-  virtual Result<> start() noexcept { return {}; }
+  /// To be called whenever the port is started, before start(): gets the embedded HCA's wire ready, so that
+  /// max_mtu() is final; its frames wait. A card needs nothing. ENODEV, EBUSY or ELOOP list the wires that
+  /// would work.
+  virtual Result<> prepare() noexcept { return {}; }
+  /// The wire's frames may come: to be called when there are queues and steering for them. A card's wire
+  /// is the kernel driver's.
+  virtual void start() noexcept {}
+  /// Leaves the wire alone: what it is may be removed safely until start(). Also without start().
+  virtual void stop() noexcept {}
 
   virtual Result<LinkState> link() noexcept = 0;
   virtual Result<> set_link(bool up) noexcept = 0;

@@ -18,7 +18,8 @@ struct OpenOptions {
   const char* profile = nullptr;       ///< capability profile by name, or a file's path
   const char* model_thread = nullptr;  ///< "shared" (default), "own" or "caller"
   int model_cpu = -1;
-  std::uint32_t mac_seed = 0;  ///< makes the embedded HCA's address: port index
+  std::uint32_t link_mbps = 0;  ///< that the embedded HCA's port announces, at most; 0: the wire's
+  std::uint32_t mac_seed = 0;   ///< makes the embedded HCA's address: port index
   // Faults of the wire, in parts of a million; 0 is a good wire.
   std::uint32_t loss_ppm = 0, duplicate_ppm = 0, reorder_ppm = 0, corrupt_ppm = 0;
   std::uint32_t delay_us = 0;

@@ -10,8 +10,10 @@ namespace chime::wire {
 /// A wire before fault injection: what the factory puts into a FaultyWire.
 class BareWire : public model::Wire {
  public:
-  /// See Port::ready().
-  virtual Result<> ready() noexcept = 0;
+  // As in Port.
+  virtual Result<> ready() noexcept { return {}; }
+  virtual void begin() noexcept {}
+  virtual void end() noexcept {}
   const WireCounters& counters() const noexcept { return counters_; }
 
  protected:

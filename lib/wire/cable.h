@@ -45,8 +45,6 @@ class CableEnd final : public BareWire {
   model::WireLink link() const noexcept override;
   std::uint32_t largest_frame() const noexcept override { return unlimited_frame; }
 
-  Result<> ready() noexcept override { return {}; }
-
  private:
   friend class CableBoard;
   void tell(model::WirePort* port) noexcept {

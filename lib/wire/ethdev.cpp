@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "wire/ethdev.h"
 
+#include <rte_dev.h>
 #include <rte_log.h>
 
 #include <cstdio>
@@ -9,6 +10,26 @@
 #include "wire/port_list.h"
 
 namespace chime::wire {
+
+namespace {
+
+/// Whether the probe of a port's device has ended. RTE_ETH_EVENT_NEW comes from the midst of it, and the port
+/// is valid soon after; the ethdev library asks for the device's driver, which the bus sets at the end.
+bool probed(std::uint16_t port, const char* name) noexcept {
+  rte_dev_iterator iterator{};
+  // It knows PCI and virtual devices. Others are as good as their word.
+  if (rte_eth_iterator_init(&iterator, name) != 0) return true;
+  std::uint16_t found;
+  while ((found = rte_eth_iterator_next(&iterator)) != RTE_MAX_ETHPORTS) {
+    if (found != port) continue;
+    const bool done = rte_dev_is_probed(iterator.device) != 0;
+    rte_eth_iterator_cleanup(&iterator);
+    return done;
+  }
+  return true;
+}
+
+}  // namespace
 
 Result<Owned<EthdevWire>> EthdevWire::make(const char* port_name, const char* ethdev, EthdevEvents& events,
                                            Executor& executor, model::Clock& clock) noexcept {
@@ -75,6 +96,7 @@ Result<> EthdevWire::claim(std::uint16_t port) noexcept {
                 port_name_.text(), ethdev_.text(), owner.name, ports.text());
   }
   events_.of(port).store(0);
+  pulled_.store(false);
   claimed_.store(port);
   return {};
 }
@@ -103,8 +125,26 @@ Result<> EthdevWire::ready() noexcept {
     }
   }
   was_ready_ = true;
-  executor_.run([&]() noexcept { handle(events_.of(port).exchange(0, std::memory_order_acquire)); });
   return {};
+}
+
+void EthdevWire::begin() noexcept {
+  std::lock_guard guard(control_);
+  executor_.run([&]() noexcept {
+    begun_ = true;
+    const std::uint16_t port = claimed_.load();
+    if (port == none) return;
+    std::uint32_t events = events_.of(port).exchange(0, std::memory_order_acquire);
+    if (used_.port == none && prepared_.port == port) events |= EthdevEvents::prepared_event;
+    handle(events);
+  });
+}
+
+void EthdevWire::end() noexcept {
+  executor_.run([&]() noexcept {
+    begun_ = false;
+    used_ = {};
+  });
 }
 
 void EthdevWire::appeared(std::uint16_t port) noexcept {
@@ -125,6 +165,7 @@ bool EthdevWire::look_after() noexcept {
     let_go(port);
     return true;
   }
+  if (!probed(port, ethdev_.text())) return false;
   if (was_ready_) {
     if (prepared_.port == port) return true;
     if (auto ok = prepare(port); !ok) {

@@ -21,11 +21,13 @@ std::uint32_t usable_frame(const rte_eth_dev_info& info) noexcept;
 
 /// A wire that is a DPDK port. Its life:
 ///
-///     waiting --appears or is there--> claimed --ready()--> in use --goes--> waiting
+///     waiting --appears or is there--> claimed --ready()--> prepared --begin()--> in use
 ///
-/// Claiming sets the port's owner and nothing else. Once it has been in use, it is taken again as soon as it
-/// comes back. Bursts are the stepping thread's alone, and no ethdev control function that may wait is called
-/// there: a wire may be another port of ours, whose control operations run on that same thread.
+/// and back to waiting when it goes. Claiming sets the port's owner and nothing else; prepared, it is started
+/// but nobody bursts on it, which is also what end() leads back to. Once it has been prepared, it is again as
+/// soon as it comes back. Bursts are the stepping thread's alone, and no ethdev control function that may
+/// wait is called there: a wire may be another port of ours, whose control operations run on that same
+/// thread.
 class EthdevWire final : public BareWire {
  public:
   static Result<Owned<EthdevWire>> make(const char* port_name, const char* ethdev, EthdevEvents& events,
@@ -42,6 +44,8 @@ class EthdevWire final : public BareWire {
   std::uint32_t largest_frame() const noexcept override { return largest_.load(std::memory_order_relaxed); }
 
   Result<> ready() noexcept override;
+  void begin() noexcept override;
+  void end() noexcept override;
 
  private:
   friend class EthdevEvents;
@@ -109,6 +113,7 @@ class EthdevWire final : public BareWire {
   rte_mempool* pool_ = nullptr;
 
   // The stepping thread's.
+  bool begun_ = false;
   Setup used_;
   model::WireLink link_;
   model::WirePort* plugged_ = nullptr;

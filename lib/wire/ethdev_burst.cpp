@@ -194,28 +194,26 @@ void EthdevWire::hand_over(std::span<rte_mbuf*> mbufs) noexcept {
 
 void EthdevWire::handle(std::uint32_t events) noexcept {
   bool changed = events & EthdevEvents::changed_event;
-  if (events & EthdevEvents::prepared_event) {
+  if (events & EthdevEvents::prepared_event && begun_) {
     // The other events are about this one.
     used_ = prepared_;
     link_ = {};
     look_at_link();
     changed = true;
   }
-  if (used_.port != none) {
-    if (events & EthdevEvents::removal_event) {
-      pulled_.store(true);
-      used_ = {};
-      link_ = {};
-      changed = true;
-    } else if (events & EthdevEvents::link_event) {
-      changed |= look_at_link();
-    }
+  if (events & EthdevEvents::removal_event) {
+    pulled_.store(true);
+    used_ = {};
+    link_ = {};
+    changed = true;
+  } else if (events & EthdevEvents::link_event && used_.port != none) {
+    changed |= look_at_link();
   }
   if (changed) tell_port();
 }
 
 void EthdevWire::stop_using() noexcept {
-  if (used_.port == none) return;
+  if (used_.port == none && !link_.up) return;
   used_ = {};
   link_ = {};
   tell_port();

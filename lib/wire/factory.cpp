@@ -66,7 +66,7 @@ Result<Owned<Port>> Factory::make(const WireSpec& spec, Executor& executor, mode
   if (auto ok = state_->registry.add(entry); !ok) return fail(ok.error());
   auto bare = state_->make_bare(spec, executor, clock);
   if (!bare) return fail(bare.error());
-  (*wire)->carry(std::move(*bare));
+  (*wire)->carry(std::move(*bare), spec.link_mbps);
   if (auto ok = (*wire)->set_faults(spec.faults); !ok) {
     return fail(ok.error().within("%s: faults of wire %s", spec.port_name, spec.wire));
   }

@@ -35,6 +35,7 @@ struct WireSpec {
   const char* port_name = "";  ///< whose wire it is: the name of the model's port ("net_chime0")
   const char* wire = "loop";   ///< "loop", "cable:NAME", or the name of an ethdev
   FaultSpec faults = {};
+  std::uint32_t link_mbps = 0;  ///< announced as the link's speed; 0: the wire's own. Nothing paces frames
 };
 
 /// A wire as the factory makes it. The functions of model::Wire are called by the thread that steps the HCA;
@@ -45,14 +46,21 @@ struct WireSpec {
 ///
 /// An ethdev may go away by hotplug: the link goes down, frames are dropped and counted, and when a port of
 /// that name appears again it is taken into use again. As for any port, whoever removes it must see to it
-/// that nobody is bursting on it, for drivers free their queues before they tell: unplug the wire or stop
-/// stepping first where that matters.
+/// that nobody is bursting on it, for drivers free their queues before RTE_ETH_EVENT_DESTROY is raised, and
+/// nothing is raised earlier. end() is the way: when it has returned nobody touches the ethdev before
+/// begin(). (A device that is pulled, RTE_ETH_EVENT_INTR_RMV, is let alone at once.)
 class Port : public model::Wire {
  public:
-  /// To be called when the port is started: takes the ethdev into use if that has not happened yet.
+  /// To be called when the port is started, before begin(): configures and starts the ethdev, if that has not
+  /// happened yet, so that largest_frame() is final; its frames wait.
   /// @return ENODEV: there is no such ethdev; EBUSY: it has another owner; ELOOP: it leads back here; the
   /// text lists the ports there are. A loop or cable is always ready.
   virtual Result<> ready() noexcept = 0;
+  /// Frames of the ethdev flow from now on, and the link is its. To be called when the HCA has places for
+  /// them: a capture gives its frames at once. A loop or cable carries whenever it is plugged.
+  virtual void begin() noexcept = 0;
+  /// No frame of the ethdev flows any more, and it is not touched; the link stays as it was last seen.
+  virtual void end() noexcept = 0;
   virtual WireStatistics statistics() const noexcept = 0;
   virtual Result<> set_faults(const FaultSpec& faults) noexcept = 0;
 };

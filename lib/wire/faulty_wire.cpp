@@ -7,8 +7,9 @@ FaultyWire::~FaultyWire() {
   registry_.remove(entry_);
 }
 
-void FaultyWire::carry(Owned<BareWire> wire) noexcept {
+void FaultyWire::carry(Owned<BareWire> wire, std::uint32_t link_mbps) noexcept {
   wire_ = std::move(wire);
+  link_mbps_ = link_mbps;
   registry_.publish(entry_, *this);
 }
 
@@ -50,6 +51,7 @@ unsigned FaultyWire::poll(unsigned budget) noexcept {
 model::WireLink FaultyWire::link() const noexcept {
   model::WireLink link = wire_->link();
   link.up = link.up && !link_down_;
+  if (link_mbps_ != 0) link.speed_mbps = link_mbps_;
   return link;
 }
 

@@ -26,12 +26,15 @@ class FaultyWire final : public Port, private model::WirePort {
   std::uint32_t largest_frame() const noexcept override { return wire_->largest_frame(); }
 
   Result<> ready() noexcept override { return wire_->ready(); }
+  void begin() noexcept override { wire_->begin(); }
+  void end() noexcept override { wire_->end(); }
   WireStatistics statistics() const noexcept override;
   Result<> set_faults(const FaultSpec& faults) noexcept override;
 
   Registry::Entry& entry() noexcept { return entry_; }
   /// Completes it: from now on the registry knows it.
-  void carry(Owned<BareWire> wire) noexcept;
+  /// @param link_mbps announced; 0: the wire's own
+  void carry(Owned<BareWire> wire, std::uint32_t link_mbps) noexcept;
 
  private:
   void deliver(std::span<const model::Frame> frames) noexcept override;
@@ -56,6 +59,7 @@ class FaultyWire final : public Port, private model::WirePort {
   model::Clock& clock_;
   const bool one_way_;
   bool link_down_ = false;
+  std::uint32_t link_mbps_ = 0;
   model::WirePort* port_ = nullptr;
   Outwards outwards_{*this};
   Inwards inwards_{*this};

@@ -14,8 +14,6 @@ class LoopWire final : public BareWire {
   model::WireLink link() const noexcept override;
   std::uint32_t largest_frame() const noexcept override { return unlimited_frame; }
 
-  Result<> ready() noexcept override { return {}; }
-
  private:
   model::WirePort* port_ = nullptr;
 };

@@ -3,6 +3,10 @@
 import re
 
 import pytest
+from capture import carry
+from scapy.layers.inet import IP, UDP
+from scapy.layers.l2 import Dot1AD, Dot1Q, Ether
+from scapy.packet import Raw
 
 
 @pytest.mark.parametrize("queues", [1, 2, 7, 64])
@@ -42,6 +46,19 @@ def test_address_filter(testpmd):
         pmd.command("start tx_first")
         pmd.command("stop")
         pmd.wait_for(lambda: pmd.xstats()["rx_steer_missed_packets"] >= 64, "packets for the removed address missed")
+
+
+def test_vlan_filter(testpmd, tmp_path):
+    """Frames for the port's own address; those without a tag pass."""
+    address = "02:43:48:00:00:01"
+    frames = [Ether(dst=address, src="02:00:00:00:00:01") / tag / IP(dst="192.0.2.1") / UDP() / Raw(bytes([i]) * 30)
+              for i, tag in enumerate([Dot1Q(vlan=100), Dot1Q(vlan=200), Dot1AD(vlan=300), Dot1Q(vlan=4094), Dot1Q(vlan=101)])]
+    frames.append(Ether(dst=address, src="02:00:00:00:00:01") / IP(dst="192.0.2.1") / UDP() / Raw(bytes([9]) * 30))
+    commands = ["port stop 1", "vlan set filter on 1", "port start 1", "set promisc 1 off"]
+    commands += [f"rx_vlan add {vlan} 1" for vlan in (100, 101, 300)] + ["rx_vlan rm 101 1"]
+    commands += [f"mac_addr set 1 {address}"]
+    came = carry(testpmd, tmp_path, frames, before=commands, expected=3)
+    assert came == [bytes(frames[i]) for i in (0, 2, 5)]
 
 
 def test_attach_and_detach(testpmd):

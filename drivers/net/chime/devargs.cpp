@@ -101,6 +101,8 @@ struct Argument {
 
 constexpr std::uint32_t longest_delay_us = 10'000'000;
 constexpr int most_cpus = 4095;
+// What cards of this family know.
+constexpr std::uint32_t slowest_mbps = 1'000, fastest_mbps = 400'000;
 
 constexpr Argument arguments[] = {
     {"wire", [](const char* k, std::string_view v, DevArgs& a) noexcept { return copy_text(k, v, a.wire); }},
@@ -126,6 +128,10 @@ constexpr Argument arguments[] = {
     {"fault_seed",
      [](const char* k, std::string_view v, DevArgs& a) noexcept {
        return parse_number(k, v, std::uint64_t{0}, UINT64_MAX, a.fault_seed);
+     }},
+    {"link_speed",
+     [](const char* k, std::string_view v, DevArgs& a) noexcept {
+       return parse_number(k, v, slowest_mbps, fastest_mbps, a.link_mbps);
      }},
 };
 
@@ -184,6 +190,7 @@ hca::OpenOptions DevArgs::options(const char* name, std::uint32_t mac_seed) cons
   options.corrupt_ppm = corrupt_ppm;
   options.delay_us = delay_us;
   options.fault_seed = fault_seed;
+  options.link_mbps = link_mbps;
   return options;
 }
 

@@ -20,6 +20,7 @@ constexpr std::uint64_t recovery_period_us = 10'000;
 /// Everything that start() made, in reverse order; also of a start that failed half-way.
 void undo(PortControl& port) noexcept {
   rte_eth_dev_data& data = *port.dev.data;
+  if (port.hca) port.hca->device->port().stop();
   port.recovery.stop();
   port.interrupts.disable_rx();
   port.flow.stop();
@@ -111,10 +112,10 @@ void choose_bursts(PortControl& port) noexcept {
   port.dev.data->scattered_rx = std::any_of(port.rx.begin(), port.rx.begin() + data.nb_rx_queues, scattered);
 }
 
-/// The wire first: it says which MTU there can be.
-Result<> start_card(PortControl& port) noexcept {
+/// The wire says which MTU there can be.
+Result<> prepare_card(PortControl& port) noexcept {
   hca::Port& card = port.hca->device->port();
-  if (Result<> done = card.start(); !done) return done;
+  if (Result<> done = card.prepare(); !done) return done;
   Result<std::uint32_t> max_mtu = card.max_mtu();
   if (!max_mtu) return fail(max_mtu.error());
   port.shared.max_mtu = *max_mtu;
@@ -123,11 +124,13 @@ Result<> start_card(PortControl& port) noexcept {
 
 Result<> bring_up(PortControl& port) noexcept {
   Result<> done = check_queues(port);
-  if (done) done = start_card(port);
+  if (done) done = prepare_card(port);
   if (done) done = start_queues(port);
   if (done) done = steer(port);
   if (done) done = enable_rx_interrupts(port);
   if (done) done = port.recovery.start(recovery_period_us, recover_queues, &port);
+  // Last, and it can't fail: a wire's first frames find queues and steering.
+  if (done) port.hca->device->port().start();
   return done;
 }
 

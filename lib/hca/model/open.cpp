@@ -55,7 +55,10 @@ Result<Owned<Device>> Process::open(const OpenOptions& options) noexcept {
   DeviceConfig config{
       .name = options.name,
       .profile = std::move(*profile),
-      .wire = {.port_name = options.name, .wire = options.wire, .faults = faults_of(options)},
+      .wire = {.port_name = options.name,
+               .wire = options.wire,
+               .faults = faults_of(options),
+               .link_mbps = options.link_mbps},
       .mac = address_of(options.mac_seed),
       .shared = nullptr,
       .own = nullptr,

@@ -26,7 +26,9 @@ class EmbeddedPort final : public Port {
       : kernel_(kernel), loop_(loop), wire_(wire), identity_(identity), mac_(mac) {}
   ~EmbeddedPort() override;
 
-  Result<> start() noexcept override { return wire_.ready(); }
+  Result<> prepare() noexcept override { return wire_.ready(); }
+  void start() noexcept override { wire_.begin(); }
+  void stop() noexcept override { wire_.end(); }
   Result<LinkState> link() noexcept override;
   Result<> set_link(bool up) noexcept override;
   Result<std::uint32_t> mtu() noexcept override;

@@ -41,7 +41,8 @@ TEST(DevArgs, NothingGivenIsALoopedHca) {
 TEST(DevArgs, EveryArgumentArrives) {
   Result<DevArgs> args = DevArgs::parse(
       "wire=cable:a,profile=connectx7,mac=02:00:5e:10:00:fe,model_thread=own,model_cpu=3,loss=2500,"
-      "duplicate=0.25%,reorder=100%,corrupt=1%,delay=150,fault_seed=18446744073709551615");
+      "duplicate=0.25%,reorder=100%,corrupt=1%,delay=150,fault_seed=18446744073709551615,"
+      "link_speed=25000");
   ASSERT_TRUE(args) << args.error().text;
   const hca::OpenOptions options = args->options("x", 0);
   EXPECT_STREQ(options.wire, "cable:a");
@@ -54,6 +55,7 @@ TEST(DevArgs, EveryArgumentArrives) {
   EXPECT_EQ(options.corrupt_ppm, 10'000u);
   EXPECT_EQ(options.delay_us, 150u);
   EXPECT_EQ(options.fault_seed, UINT64_MAX);
+  EXPECT_EQ(options.link_mbps, 25'000u);
   ASSERT_TRUE(args->mac);
   EXPECT_EQ(*args->mac, (hca::MacAddress{0x02, 0x00, 0x5e, 0x10, 0x00, 0xfe}));
 }
@@ -62,8 +64,9 @@ TEST(DevArgs, CardTakesAnAddressAndNothingOfTheModel) {
   Result<DevArgs> args = DevArgs::parse("ibdev=mlx5_0,mac=02:00:00:00:00:01");
   ASSERT_TRUE(args) << args.error().text;
   EXPECT_STREQ(args->options("x", 0).ibdev, "mlx5_0");
-  for (const char* more : {"wire=loop", "profile=connectx7", "model_thread=own", "model_cpu=1", "loss=1",
-                           "duplicate=1", "reorder=1", "corrupt=1", "delay=1", "fault_seed=1"}) {
+  for (const char* more :
+       {"wire=loop", "profile=connectx7", "model_thread=own", "model_cpu=1", "loss=1", "duplicate=1",
+        "reorder=1", "corrupt=1", "delay=1", "fault_seed=1", "link_speed=10000"}) {
     const std::string text = refusal("ibdev=0000:03:00.0," + std::string(more));
     EXPECT_TRUE(mentions(text, std::string(more).substr(0, std::string(more).find('=')))) << text;
     EXPECT_TRUE(mentions(text, "0000:03:00.0")) << text;
@@ -75,7 +78,7 @@ TEST(DevArgs, UnknownOneIsNamedAndTheKnownAreListed) {
   EXPECT_TRUE(mentions(text, "\"wires\"")) << text;
   // The whole list fits the error's text.
   for (const char* key : {"wire,", "profile,", "ibdev,", "mac,", "model_thread,", "model_cpu,", "loss,",
-                          "duplicate,", "reorder,", "corrupt,", "delay,", "fault_seed"})
+                          "duplicate,", "reorder,", "corrupt,", "delay,", "fault_seed", "link_speed"})
     EXPECT_TRUE(mentions(text, key)) << key << " in " << text;
 }
 
@@ -111,7 +114,9 @@ TEST(DevArgs, EveryWrongValueIsNamed) {
                         Case{"loss=1e3", "parts of a million"},
                         Case{"delay=10000001", "10000000"},
                         Case{"delay=1us", "delay=1us"},
-                        Case{"fault_seed=18446744073709551616", "fault_seed="}}) {
+                        Case{"fault_seed=18446744073709551616", "fault_seed="},
+                        Case{"link_speed=999", "from 1000 to 400000"},
+                        Case{"link_speed=10G", "10G"}}) {
     const std::string text = refusal(c.text);
     EXPECT_TRUE(mentions(text, c.says)) << c.text << " -> " << text;
   }

@@ -11,7 +11,7 @@ class EthdevTest : public WireTest {
 
 TEST_F(EthdevTest, SendsOutOfThePort) {
   Plugged card(make("net_chime0", peer.port_name()));
-  ASSERT_TRUE(card->ready());
+  ASSERT_TRUE(use(*card.wire));
   EXPECT_TRUE(card->link().up);
   EXPECT_GT(card->link().speed_mbps, 0u);
   std::vector<std::string> frames;
@@ -28,7 +28,7 @@ TEST_F(EthdevTest, SendsOutOfThePort) {
 
 TEST_F(EthdevTest, ReceivesFromThePort) {
   Plugged card(make("net_chime0", peer.port_name()));
-  ASSERT_TRUE(card->ready());
+  ASSERT_TRUE(use(*card.wire));
   std::vector<std::string> frames;
   for (unsigned i = 0; i < 50; ++i) {
     frames.push_back(frame_bytes(60 + i * 17, i));
@@ -43,7 +43,7 @@ TEST_F(EthdevTest, ReceivesFromThePort) {
 
 TEST_F(EthdevTest, ReceivesNoMoreThanTheBudget) {
   Plugged card(make("net_chime0", peer.port_name()));
-  ASSERT_TRUE(card->ready());
+  ASSERT_TRUE(use(*card.wire));
   for (unsigned i = 0; i < 100; ++i) ASSERT_TRUE(peer.put(frame_bytes(64, i)));
   EXPECT_EQ(card->poll(1), 1u);
   EXPECT_EQ(card->poll(40), 40u);
@@ -54,7 +54,7 @@ TEST_F(EthdevTest, ReceivesNoMoreThanTheBudget) {
 TEST_F(EthdevTest, CarriesJumboFramesInChains) {
   Plugged card(make("net_chime0", peer.port_name()));
   EXPECT_EQ(card->largest_frame(), 9996u) << "known before the port is started";
-  ASSERT_TRUE(card->ready());
+  ASSERT_TRUE(use(*card.wire));
   EXPECT_EQ(card->largest_frame(), 9978u + 18);
   std::vector<std::string> frames = {frame_bytes(9996, 1), frame_bytes(2048, 2), frame_bytes(2049, 3),
                                      frame_bytes(4096, 4)};
@@ -69,7 +69,7 @@ TEST_F(EthdevTest, CarriesJumboFramesInChains) {
 
 TEST_F(EthdevTest, DropsAndCountsWhatIsTooLong) {
   Plugged card(make("net_chime0", peer.port_name()));
-  ASSERT_TRUE(card->ready());
+  ASSERT_TRUE(use(*card.wire));
   transmit(*card.wire, {frame_bytes(64, 1), frame_bytes(9997, 2), frame_bytes(64, 3), frame_bytes(16000, 4)});
   EXPECT_EQ(peer.take(), (std::vector<std::string>{frame_bytes(64, 1), frame_bytes(64, 3)}));
   EXPECT_EQ(card->statistics().tx_dropped.too_long, 2u);
@@ -85,7 +85,7 @@ TEST_F(EthdevTest, DropsAndCountsWhatIsTooLong) {
 
 TEST_F(EthdevTest, DropsAndCountsWithoutAPort) {
   auto wire = make("net_chime0", peer.port_name());
-  ASSERT_TRUE(wire->ready());
+  ASSERT_TRUE(use(*wire));
   for (unsigned i = 0; i < 40; ++i) ASSERT_TRUE(peer.put(frame_bytes(64, i)));
   wire->poll(100);
   EXPECT_EQ(wire->statistics().rx_dropped.no_port, 40u);
@@ -95,7 +95,7 @@ TEST_F(EthdevTest, DropsAndCountsWithoutAPort) {
 TEST_F(EthdevTest, DropsAndCountsWhenThePeerTakesNoMore) {
   RingPeer slow("slow", 64);
   Plugged card(make("net_chime0", slow.port_name()));
-  ASSERT_TRUE(card->ready());
+  ASSERT_TRUE(use(*card.wire));
   std::vector<std::string> frames;
   for (unsigned i = 0; i < 100; ++i) frames.push_back(frame_bytes(100, i));
   transmit(*card.wire, frames);
@@ -111,7 +111,7 @@ TEST_F(EthdevTest, DropsAndCountsWhenThePeerTakesNoMore) {
 
 TEST_F(EthdevTest, DropsAndCountsWhenThePeerKeepsAllBuffers) {
   Plugged card(make("net_chime0", peer.port_name()));
-  ASSERT_TRUE(card->ready());
+  ASSERT_TRUE(use(*card.wire));
   std::vector<std::string> frames(3000, frame_bytes(64));
   transmit(*card.wire, frames);
   WireStatistics s = card->statistics();
@@ -125,8 +125,8 @@ TEST_F(EthdevTest, DropsAndCountsWhenThePeerKeepsAllBuffers) {
 TEST_F(EthdevTest, NeverAsksForMoreThanItsBuffers) {
   RingPeer other("other");
   Plugged card(make("net_chime0", peer.port_name())), second(make("net_chime1", other.port_name()));
-  ASSERT_TRUE(card->ready());
-  ASSERT_TRUE(second->ready());
+  ASSERT_TRUE(use(*card.wire));
+  ASSERT_TRUE(use(*second.wire));
   for (int round = 0; round < 500; ++round) {
     transmit(*card.wire, std::vector<std::string>(32, frame_bytes(3000)));
     for (rte_mbuf* mbuf : peer.take_mbufs()) rte_pktmbuf_free(mbuf);
@@ -139,7 +139,7 @@ TEST_F(EthdevTest, NeverAsksForMoreThanItsBuffers) {
 
 TEST_F(EthdevTest, FaultsWorkBothWays) {
   Plugged card(make("net_chime0", peer.port_name(), {.loss_ppm = 1'000'000}));
-  ASSERT_TRUE(card->ready());
+  ASSERT_TRUE(use(*card.wire));
   transmit(*card.wire, {frame_bytes(64)});
   ASSERT_TRUE(peer.put(frame_bytes(64)));
   card->poll(64);
@@ -152,7 +152,7 @@ TEST_F(EthdevTest, ManyDriversServe) {
   add_port("net_null0", "size=128");
   {
     Plugged card(make("net_chime0", "net_null0"));
-    auto ok = card->ready();
+    auto ok = use(*card.wire);
     ASSERT_TRUE(ok) << ok.error().text;
     EXPECT_TRUE(card->link().up);
     EXPECT_EQ(card->poll(100), 100u);

@@ -24,6 +24,15 @@ TEST_F(LoopTest, SentIsReceivedAtOnce) {
   EXPECT_EQ(s.tx_dropped.total() + s.rx_dropped.total(), 0u);
 }
 
+TEST_F(LoopTest, AnnouncesTheSpeedThatIsAskedFor) {
+  auto wire = factory->make({.port_name = "net_chime0", .wire = "loop", .faults = {}, .link_mbps = 10'000},
+                            executor, clock);
+  ASSERT_TRUE(wire);
+  Plugged card(std::move(*wire));
+  EXPECT_TRUE(card->link().up);
+  EXPECT_EQ(card->link().speed_mbps, 10'000u);
+}
+
 /// The frame's bytes are the sender's own: nothing was copied on the way.
 TEST_F(LoopTest, BorrowsTheSendersBytes) {
   struct Looker final : model::WirePort {

@@ -111,14 +111,14 @@ TEST_F(MemoryTest, NoMemoryForMbufs) {
     taken.push_back(pool);
   }
   EXPECT_LT(taken.size(), 100u);
-  auto ok = card->ready();
+  auto ok = use(*card.wire);
   for (rte_mempool* pool : taken) rte_mempool_free(pool);
   // A pool of an earlier wire may have been on hand.
   if (!ok) {
     EXPECT_EQ(ok.error().errnum, ENOMEM) << ok.error().text;
     EXPECT_NE(std::string(ok.error().text).find("no memory for a mempool of"), std::string::npos);
   }
-  EXPECT_TRUE(card->ready()) << "works once there is memory";
+  EXPECT_TRUE(use(*card.wire)) << "works once there is memory";
   transmit(*card.wire, {frame_bytes(64)});
   EXPECT_EQ(peer.take().size(), 1u);
 }

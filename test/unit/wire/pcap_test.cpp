@@ -70,7 +70,7 @@ TEST_F(PcapTest, CarriesCapturesBothWaysUpToJumboSize) {
   add_port("net_pcap0", "rx_pcap=" + in + ",tx_pcap=" + out);
   for (int round = 0; round < 2; ++round) {
     Plugged card(make("net_chime0", "net_pcap0"));
-    auto ok = card->ready();
+    auto ok = use(*card.wire);
     ASSERT_TRUE(ok) << ok.error().text;
     EXPECT_TRUE(card->link().up);
     EXPECT_EQ(card->largest_frame(), 9996u);
@@ -90,7 +90,7 @@ TEST_F(PcapTest, ACaptureOfOneWayServesToo) {
   add_port("net_pcap1", "rx_pcap=" + in);
   {
     Plugged card(make("net_chime0", "net_pcap1"));
-    auto ok = card->ready();
+    auto ok = use(*card.wire);
     ASSERT_TRUE(ok) << ok.error().text;
     EXPECT_EQ(card->poll(64), 1u);
     transmit(*card.wire, {frame_bytes(60)});

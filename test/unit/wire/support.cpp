@@ -66,6 +66,12 @@ void transmit(model::Wire& wire, const std::vector<std::string>& frames, std::si
   wire.transmit(list);
 }
 
+Result<> use(Port& wire) {
+  Result<> done = wire.ready();
+  if (done) wire.begin();
+  return done;
+}
+
 bool eventually(const std::function<bool()>& is_so) {
   auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(10);
   while (!is_so()) {

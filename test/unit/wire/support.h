@@ -54,6 +54,9 @@ std::string frame_bytes(std::size_t length, unsigned number = 0);
 /// Hands frames to a wire, each in pieces of at most `piece` bytes.
 void transmit(model::Wire& wire, const std::vector<std::string>& frames, std::size_t piece = SIZE_MAX);
 
+/// ready() and begin(), as a port that is started does.
+Result<> use(Port& wire);
+
 /// Polls until it is so, for up to 10 s. @return whether it became so
 bool eventually(const std::function<bool()>& is_so);
 

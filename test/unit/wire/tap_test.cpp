@@ -88,7 +88,7 @@ TEST_F(TapTest, CarriesToTheHostAndBack) {
   {
     Plugged card(make("net_chime0", "net_tap0"));
     EXPECT_EQ(card->largest_frame(), 1518u);
-    auto ok = card->ready();
+    auto ok = use(*card.wire);
     ASSERT_TRUE(ok) << ok.error().text;
     EXPECT_TRUE(eventually([&] {
       card->poll(1);

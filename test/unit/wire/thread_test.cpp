@@ -118,7 +118,7 @@ TEST_F(ThreadTest, AnEthdevIsTakenIntoUseBesideSteps) {
       (*wire)->plug(&port);
       stepped = wire->get();
     });
-    ASSERT_TRUE((*wire)->ready());
+    ASSERT_TRUE(use(**wire));
     std::uint64_t before = port.frames;
     ASSERT_TRUE(peer->put(frame_bytes(64)));
     ASSERT_TRUE(eventually([&] { return port.frames > before; }));
@@ -142,7 +142,7 @@ TEST_F(ThreadTest, AnEthdevComesBackBesideSteps) {
   auto wire = factory->make({"net_chime0", peer.port_name(), {}}, thread, clock);
   ASSERT_TRUE(wire);
   (*wire)->plug(&port);
-  ASSERT_TRUE((*wire)->ready());
+  ASSERT_TRUE(use(**wire));
   for (int round = 0; round < 10; ++round) {
     peer.remove();
     stepped = wire->get();
