@@ -10,85 +10,36 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <cstring>
 #include <vector>
 
-#include "model/hca.h"
+#include "input.h"
 #include "prm/layouts.h"
 #include "prm/tables.h"
 #include "prm/view.h"
+#include "surroundings.h"
 
 namespace {
 
 using namespace chime;
 
-class Memory final : public model::HostMemory {
- public:
-  std::byte* map(std::uint64_t address, std::size_t length) noexcept override {
-    return address < bytes_.size() && length <= bytes_.size() - address ? bytes_.data() + address : nullptr;
-  }
-  std::uint64_t generation() const noexcept override { return 1; }
-
- private:
-  std::vector<std::byte> bytes_ = std::vector<std::byte>(1 << 16);
-};
-
-class Wire final : public model::Wire {
- public:
-  void plug(model::WirePort* port) noexcept override { port_ = port; }
-  void transmit(std::span<const model::Frame> frames) noexcept override {
-    if (port_) port_->deliver(frames);
-  }
-  unsigned poll(unsigned) noexcept override { return 0; }
-  model::WireLink link() const noexcept override { return {true, 10'000}; }
-  std::uint32_t largest_frame() const noexcept override { return 1518; }
-
- private:
-  model::WirePort* port_ = nullptr;
-};
-
-class Interrupts final : public model::Interrupts {
-  void raise(unsigned) noexcept override {}
-};
-
-class Clock final : public model::Clock {
-  std::uint64_t nanoseconds() noexcept override { return now_ += 1000; }
-  std::uint64_t now_ = 0;
-};
-
-class Diagnostics final : public model::Diagnostics {
-  void report(const model::Finding& finding) noexcept override {
-    if (!finding.rule || !finding.text || !*finding.text) std::abort();
-  }
-};
-
-struct Bytes {
-  const std::uint8_t* at;
-  std::size_t left;
-
-  std::uint32_t take() { return left ? (--left, *at++) : 0; }
-};
-
-void command(model::Hca& hca, Bytes& input) {
+void command(model::Hca& hca, fuzz::Input& input) {
   const auto known = prm::commands();
-  const std::uint32_t index = input.take();
-  const std::uint32_t uid = input.take();
-  std::size_t length = input.take() << 8;
-  length = std::min<std::size_t>({length | input.take(), 4096, input.left});
+  const std::uint32_t index = input.u8();
+  const std::uint32_t uid = input.u8();
+  const std::size_t asked = input.u16();
+  const auto body = input.take(std::min<std::size_t>(asked, 4096));
   const prm::CommandInfo* info = index < known.size() ? &known[index] : nullptr;
 
-  std::vector<std::byte> in(std::max<std::size_t>({info ? info->input->size : 0, length + 8, 16}));
+  std::vector<std::byte> in(std::max<std::size_t>({info ? info->input->size : 0, body.size() + 8, 16}));
   std::vector<std::byte> out(std::max<std::size_t>(info ? info->output->size + 256 : 0, 512));
   if (info) prm::set_bits(in.data(), 0, 16, info->opcode);
   prm::set_bits(in.data(), 16, 16, uid);
   const std::size_t at = info ? 6 : 0;  // the op_mod on, or all
-  std::memcpy(in.data() + at, input.at, length);
-  input.at += length;
-  input.left -= length;
+  if (!body.empty()) std::memcpy(in.data() + at, body.data(), body.size());
   hca.command(in, out);
   const auto* statuses = prm::find_enum("cmd_status");
-  if (!prm::find_enumerator(*statuses, prm::get_bits(out.data(), 0, 8))) std::abort();
+  fuzz::want(prm::find_enumerator(*statuses, prm::get_bits(out.data(), 0, 8)) != nullptr);
 }
 
 void bring_up(model::Hca& hca) {
@@ -106,15 +57,11 @@ void bring_up(model::Hca& hca) {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   static const auto profile = model::Profile::named("connectx6dx");
-  Memory memory;
-  Wire wire;
-  Interrupts interrupts;
-  Clock clock;
-  Diagnostics diagnostics;
-  auto hca = model::Hca::create(*profile, {memory, wire, interrupts, clock, diagnostics});
-  if (!hca) std::abort();
+  fuzz::Surroundings around(true);
+  auto hca = model::Hca::create(*profile, around);
+  fuzz::want(hca.has_value());
   bring_up(**hca);
-  for (Bytes input{data, size}; input.left > 0;) {
+  for (fuzz::Input input(data, size); !input.empty();) {
     command(**hca, input);
     (*hca)->step();
   }

@@ -145,6 +145,7 @@ SendOutcome SendRequest::gather_segments(Sq& sq, const std::byte* wqe, std::uint
       const std::uint32_t size = count & ~prm::data_seg_inline;
       constexpr std::uint32_t header = sizeof data->byte_count;
       if (size > end - at - header) return {Fault::wqe_inline_data, size};
+      if (size > longest_frame - length) return {Fault::wqe_too_long, size};
       if (size != 0) *to++ = {wqe + at + header, size};
       length += size;
       at += align_unit(header + size);
@@ -159,19 +160,20 @@ SendOutcome SendRequest::gather_segments(Sq& sq, const std::byte* wqe, std::uint
       __builtin_prefetch(here);
       continue;
     }
-    if (const SendOutcome outcome = pieces(sq, *data, to); outcome.fault != Fault::none) return outcome;
+    if (const SendOutcome outcome = pieces(sq, *data, count, to); outcome.fault != Fault::none)
+      return outcome;
   }
   batch_.segment_count = static_cast<unsigned>(to - batch_.segments.data());
   frame_length = length;
   return {};
 }
 
-SendOutcome SendRequest::pieces(Sq& sq, const prm::WqeData& data, Segment*& to) noexcept {
+SendOutcome SendRequest::pieces(Sq& sq, const prm::WqeData& data, std::uint32_t left, Segment*& to) noexcept {
   // The last slot is kept for padding.
   const Segment* const last = &batch_.segments[SendBatch::max_segments - 1];
   const std::uint32_t key = data.lkey;
   std::uint64_t address = data.address;
-  for (std::uint32_t left = data.byte_count; left != 0;) {
+  while (left != 0) {
     Fault fault = Fault::none;
     const Chunk chunk = keys_.reach(key, sq.pd.get(), sq.reserved_lkey, address, left, local_read, fault);
     if (!chunk.data) return {fault, key};

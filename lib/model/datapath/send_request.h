@@ -40,7 +40,8 @@ class SendRequest {
   SendOutcome gather_segments(Sq& sq, const std::byte* wqe, std::uint32_t at, std::uint32_t end,
                               std::uint32_t& frame_length, std::uint32_t longest) noexcept;
   /// The segments of a pointer to what may be broken, or no memory at all.
-  SendOutcome pieces(Sq& sq, const prm::WqeData& data, Segment*& to) noexcept;
+  /// @param left its bytes, as they were read: software may change the request meanwhile
+  SendOutcome pieces(Sq& sq, const prm::WqeData& data, std::uint32_t left, Segment*& to) noexcept;
   /// Copies the headers to scratch memory and changes them there.
   void rewrite(Frame& frame, Segment* slot, std::uint32_t cs_flags, std::uint32_t tag) noexcept;
   bool enough_inline(const Sq& sq, const Frame& frame, std::uint32_t inline_size) const noexcept;

@@ -20,7 +20,9 @@ enum : std::uint8_t {
   proto_mobility = 135,
 };
 
-constexpr std::uint32_t ipv4_header = 20, ipv6_header = 40, tcp_header = 20, udp_header = 8, icmp_header = 4;
+constexpr std::uint32_t ipv4_header = 20, ipv6_header = 40, tcp_header = 20, udp_header = 8;
+/// Type, code, checksum; most kinds go on with four bytes, which can be matched.
+constexpr std::uint32_t icmp_header = 8, icmp_least = 4;
 
 struct Parser {
   const std::byte* frame;
@@ -140,7 +142,8 @@ struct Parser {
         break;
       case proto_icmp:
       case proto_icmpv6:
-        size = icmp_header, kind = L4::icmp;
+        size = at + icmp_header <= out.ip_end ? icmp_header : icmp_least;
+        kind = L4::icmp;
         break;
       case proto_esp:
         if (at + 8 <= out.ip_end && has(at, 8)) out.spi_offset = static_cast<std::uint16_t>(at);

@@ -387,6 +387,12 @@ TEST_F(Transmit, TooLongForAnything) {
   expect_error("wqe.too-long", length);
 }
 
+TEST_F(Transmit, TooLongByAnInlineSegment) {
+  const Data all = pointer(rig, TestMemory::base, 0xffff), byte{.in_line = Bytes(1)};
+  sq.post({all, byte, all, all});
+  expect_error("wqe.too-long", length);
+}
+
 TEST_F(Transmit, VlanInsertionOfAnUnknownKind) {
   sq.post({pointer(rig, test::udp4_frame(64))}, {.vlan = 1});
   rig.memory.at<prm::WqeEth>(sq.ring + 16).inline_hdr_sz = 0x8012;

@@ -41,6 +41,23 @@ TEST(Headers, Tcp4WithOptionsAndPadding) {
   EXPECT_EQ(h.payload_offset, h.ip_end);
 }
 
+TEST(Headers, IcmpHasEightBytesOrFour) {
+  const Bytes whole = FrameBuilder().ethernet(0x0800).ipv4(1, 8).hex("0803 0000 12345678").fill(20).bytes();
+  const auto length = static_cast<std::uint32_t>(whole.size());
+  const std::uint32_t front = 14 + 20 + 4;
+  Headers h = net::parse(whole.data(), front, length);
+  EXPECT_EQ(h.l4, L4::none) << "its last four bytes are matched too";
+  EXPECT_TRUE(h.wants_more);
+  h = net::parse(whole.data(), front + 4, length);
+  EXPECT_EQ(h.l4, L4::icmp);
+  EXPECT_EQ(h.payload_offset, front + 4);
+  EXPECT_FALSE(h.wants_more);
+  h = parse(FrameBuilder().ethernet(0x0800).ipv4(1, 4).hex("0803 0000").fill(22));
+  EXPECT_EQ(h.l4, L4::icmp);
+  EXPECT_EQ(h.payload_offset, front);
+  EXPECT_FALSE(h.wants_more);
+}
+
 TEST(Headers, OneTwoAndThreeTags) {
   Headers h = parse(FrameBuilder().ethernet(0x8100).vlan(0x6123, 0x0800).ipv4(17, 8).udp(0));
   EXPECT_EQ(h.vlans, 1);
