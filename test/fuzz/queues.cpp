@@ -140,8 +140,9 @@ class Driver {
     request.u32(std::uint32_t{sent_} << 8 | opcode).u32(0);
     request.u32(mode & 0x0c).u32(0);  // the completion mode
     const std::uint8_t checksums = mode & 2 ? input.u8() : std::uint8_t{0};
-    request.u32(0).u8(checksums).u8(mode & 128 ? input.u8() : std::uint8_t{0}).u16(0).u32(0);
-    if (mode & 16) {  // a tag to insert, or a made-up size
+    request.u32(0).u8(checksums).u8(mode & 128 ? input.u8() : std::uint8_t{0});
+    request.u16(mode & 1 ? input.u16() : 0).u32(0);  // mss
+    if (mode & 16) {                                 // a tag to insert, or a made-up size
       request.u16(input.u16()).append(input.take(2)).pad();
     } else {
       const auto header = input.take(mode & 32 ? input.u8() % 64 : 0);

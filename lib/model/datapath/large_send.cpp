@@ -19,7 +19,7 @@ constexpr std::uint8_t fin_and_psh = 0x09, cwr = 0x80;
 
 bool LargeSend::begin(std::span<const std::byte> header, std::uint32_t mss, std::uint32_t cs_flags,
                       std::span<const Segment> payload) noexcept {
-  if (header.size() > header_.size() || mss == 0) return false;
+  if (header.size() > header_.size() || payload.size() > payload_.size() || mss == 0) return false;
   header_size_ = static_cast<std::uint32_t>(header.size());
   std::copy(header.begin(), header.end(), header_.begin());
   std::copy(payload.begin(), payload.end(), payload_.begin());
@@ -62,12 +62,17 @@ bool LargeSend::next(SendBatch& batch) noexcept {
     }
   }
   left_ -= bytes;
-  const Frame frame{&batch.segments[first], batch.segment_count - first, header_size_ + bytes};
+  Frame frame{&batch.segments[first], batch.segment_count - first, header_size_ + bytes};
   write_header(front, bytes);
   if (checksums_ != 0) {
     net::Headers headers = headers_;
     headers.ip_end = static_cast<std::uint16_t>(frame.length);
     net::insert_checksums(front, headers, {frame.segments, frame.segment_count}, checksums_);
+  }
+  if (frame.length < smallest_frame) {
+    batch.segments[batch.segment_count++] = {padding, smallest_frame - frame.length};
+    ++frame.segment_count;
+    frame.length = smallest_frame;
   }
   batch.frames[batch.frame_count++] = frame;
   ++sent_;

@@ -25,20 +25,24 @@ class LargeSend {
  public:
   /// @param header  the headers as the request has them
   /// @param payload borrowed segments; copied here
-  /// @return false: the headers are not those of TCP or UDP over IP, or too long
+  /// @return false: the headers are not those of TCP or UDP over IP, or too long; the payload is in too many
+  ///         pieces; one frame would be longer than an IP datagram can be
   bool begin(std::span<const std::byte> header, std::uint32_t mss, std::uint32_t cs_flags,
              std::span<const Segment> payload) noexcept;
   /// Puts the next frame into a batch that is not full. @return false when there is none left
   bool next(SendBatch& batch) noexcept;
 
  private:
+  /// 256 KiB in pages of 4 KiB, and two more ends for each of the pointers that a request has room for.
+  static constexpr unsigned max_payload_segments = 64 + 2 * 61;
+
   void write_lengths(std::byte* front, std::uint32_t payload) const noexcept;
   void write_header(std::byte* front, std::uint32_t payload) noexcept;
 
   std::array<std::byte, net::largest_header_room> header_;
   std::uint32_t header_size_ = 0;
   net::Headers headers_;
-  std::array<Segment, SendBatch::max_request_segments> payload_;
+  std::array<Segment, max_payload_segments> payload_;
   unsigned segment_ = 0;  ///< of payload_ that the next byte is in
   unsigned segments_ = 0;
   std::uint32_t in_segment_ = 0;  ///< bytes of it that were sent

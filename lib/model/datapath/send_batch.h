@@ -10,6 +10,10 @@
 
 namespace chime::model {
 
+/// Bytes without FCS; the port pads what is shorter, with these.
+inline constexpr std::uint32_t smallest_frame = 60;
+inline constexpr std::byte padding[smallest_frame]{};
+
 /// Frames of one SQ on their way to the wire, and the completions that follow them. Made once per card: its
 /// frames point into host memory, and into the scratch here where a header is changed.
 struct SendBatch {

@@ -13,10 +13,8 @@ constexpr std::uint32_t segments_at = sizeof(prm::WqeCtrl);
 constexpr std::uint32_t inline_header_at = segments_at + offsetof(prm::WqeEth, inline_start);
 constexpr std::uint32_t first_data_at = segments_at + sizeof(prm::WqeEth);
 
-constexpr std::uint32_t smallest_frame = 60;           ///< without FCS; the port pads what is shorter
 constexpr std::uint32_t longest_frame = 0xffff;        ///< of any port there is
 constexpr std::uint32_t longest_large_send = 1 << 18;  ///< payload; max_lso_cap of the profiles
-constexpr std::byte padding[smallest_frame]{};
 
 constexpr std::uint32_t insert_vlan = prm::eth_insert_vlan >> 16;
 constexpr std::uint32_t insert_svlan = prm::eth_insert_svlan >> 16;
@@ -145,7 +143,7 @@ SendOutcome SendRequest::gather_segments(Sq& sq, const std::byte* wqe, std::uint
       const std::uint32_t size = count & ~prm::data_seg_inline;
       constexpr std::uint32_t header = sizeof data->byte_count;
       if (size > end - at - header) return {Fault::wqe_inline_data, size};
-      if (size > longest_frame - length) return {Fault::wqe_too_long, size};
+      if (size > longest - length) return {Fault::wqe_too_long, size};
       if (size != 0) *to++ = {wqe + at + header, size};
       length += size;
       at += align_unit(header + size);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "model/packet/headers.h"
 
+#include <algorithm>
+
 #include "model/packet/bytes.h"
 
 namespace chime::net {
@@ -24,6 +26,9 @@ constexpr std::uint32_t ipv4_header = 20, ipv6_header = 40, tcp_header = 20, udp
 /// Type, code, checksum; most kinds go on with four bytes, which can be matched.
 constexpr std::uint32_t icmp_header = 8, icmp_least = 4;
 
+/// What Headers can tell: a datagram that ends behind it has no length that is right.
+constexpr std::uint32_t furthest = 0xffff;
+
 struct Parser {
   const std::byte* frame;
   std::uint32_t available;
@@ -35,6 +40,12 @@ struct Parser {
     if (at + size <= available) return true;
     if (at + size <= frame_length) out.wants_more = true;
     return false;
+  }
+
+  /// The datagram ends there, or, where it can't, is taken to end with the frame.
+  void end_at(std::uint32_t end, bool possible) noexcept {
+    out.ip_length_ok = possible && end <= frame_length && end <= furthest;
+    out.ip_end = static_cast<std::uint16_t>(out.ip_length_ok ? end : std::min(frame_length, furthest));
   }
 
   void l2() noexcept {
@@ -72,8 +83,7 @@ struct Parser {
     out.ip_protocol = byte_at(frame + at + 9);
     out.fragment = (load_be<std::uint16_t>(frame + at + 6) & 0x3fff) != 0;
     out.payload_offset = static_cast<std::uint16_t>(at + header);
-    out.ip_length_ok = total >= header && at + total <= frame_length;
-    out.ip_end = static_cast<std::uint16_t>(out.ip_length_ok ? at + total : frame_length);
+    end_at(at + total, total >= header);
     if (!out.fragment && out.ip_length_ok) l4(at + header, out.ip_protocol);
   }
 
@@ -82,8 +92,7 @@ struct Parser {
     const std::uint32_t end = at + ipv6_header + load_be<std::uint16_t>(frame + at + 4);
     out.l3 = L3::ipv6;
     out.ip_header = ipv6_header;
-    out.ip_length_ok = end <= frame_length;
-    out.ip_end = static_cast<std::uint16_t>(out.ip_length_ok ? end : frame_length);
+    end_at(end, true);
     std::uint8_t next = byte_at(frame + at + 6);
     at += ipv6_header;
     out.ip_protocol = next;
@@ -182,7 +191,7 @@ bool parse_plain(Headers& out, const std::byte* frame, std::uint32_t available,
   } else if (protocol != proto_udp) {
     return false;
   }
-  if (end > frame_length || l4 + size > end) return false;
+  if (end > frame_length || end > furthest || l4 + size > end) return false;
   out = {};
   out.l3_offset = l3;
   out.l4_offset = l4;

@@ -35,6 +35,12 @@ class LargeSend : public ::testing::Test {
       const std::size_t length = i + 1 == pieces ? payload.size() - i * each : each;
       segments.push_back(pointer(rig, address + i * each, length));
     }
+    return send(header, segments, payload, mss);
+  }
+
+  /// Posts segments, in which `payload` lies, behind `header`.
+  std::vector<Bytes> send(const Bytes& header, const std::vector<Data>& segments, const Bytes& payload,
+                          unsigned mss) {
     sq.post(segments, {.inline_header = header,
                        .cs_flags = both_checksums,
                        .mss = mss,
@@ -106,6 +112,36 @@ TEST_F(LargeSend, LessThanOneSegment) {
   EXPECT_EQ(cut(header, pattern(100), 1460).size(), 1u);
 }
 
+/// Of 57 pointers each, at the end of a page, in the next and at the beginning of one.
+TEST_F(LargeSend, InManyPieces) {
+  const Bytes header = FrameBuilder().ethernet(0x0800).ipv4(6, 20).tcp().bytes();
+  constexpr std::size_t pointers = 57, each = 4400;
+  const Bytes payload = pattern(pointers * each);
+  std::vector<Data> segments;
+  for (std::size_t i = 0; i < pointers; ++i) {
+    const std::uint64_t address = rig.memory.allocate(3 * TestMemory::page, TestMemory::page) + 4000;
+    const auto from = payload.begin() + static_cast<std::ptrdiff_t>(i * each);
+    rig.memory.write(address, Bytes(from, from + each));
+    segments.push_back(pointer(rig, address, each));
+  }
+  rig.memory.scatter();
+  EXPECT_EQ(send(header, segments, payload, 1460).size(), 172u);
+}
+
+TEST_F(LargeSend, AShortLastFrameIsPadded) {
+  const Bytes header = FrameBuilder().ethernet(0x0800).ipv4(6, 20).tcp().bytes();
+  sq.post({pointer(rig, pattern(1003))},
+          {.inline_header = header, .cs_flags = both_checksums, .mss = 1000, .opcode = prm::wqe_opcode::lso});
+  rig.ring(sq);
+  rig.run();
+  ASSERT_EQ(rig.wire.sent.size(), 2u);
+  const Bytes& last = rig.wire.sent[1];
+  ASSERT_EQ(last.size(), 60u);
+  EXPECT_EQ(word(last, 16), 43u);
+  EXPECT_EQ(naive_sum(&last[34], 23, naive_sum(&last[26], 8) + 6u + 23u), 0xffff);
+  EXPECT_EQ(word(last, 57), 0u);
+}
+
 TEST_F(LargeSend, AtEveryOffsetOfTheRing) {
   const Bytes header = FrameBuilder().ethernet(0x0800).ipv4(6, 20).tcp().bytes();
   for (unsigned i = 0; i < 70; ++i) {
@@ -123,13 +159,15 @@ TEST_F(LargeSend, WhatCantBeCutEndsTheQueue) {
     unsigned mss;
     std::size_t payload;
   };
-  for (const Case& c :
-       {Case{tcp, 0, 100}, Case{arp, 1000, 100}, Case{cut_short, 1000, 100}, Case{{}, 1000, 100}}) {
+  for (const Case& c : {Case{tcp, 0, 100}, Case{arp, 1000, 100}, Case{cut_short, 1000, 100},
+                        Case{{}, 1000, 100}, Case{tcp, 65490, 65490}}) {
     Rig fresh;
     CompletionQueue done = fresh.make_cq(4);
     SendQueue queue = fresh.make_sq(4, done);
-    queue.post({pointer(fresh, pattern(c.payload))},
-               {.inline_header = c.header, .mss = c.mss, .opcode = prm::wqe_opcode::lso});
+    queue.post({pointer(fresh, pattern(c.payload))}, {.inline_header = c.header,
+                                                      .cs_flags = both_checksums,
+                                                      .mss = c.mss,
+                                                      .opcode = prm::wqe_opcode::lso});
     fresh.ring(queue);
     fresh.run();
     EXPECT_EQ(done.poll_error().syndrome, static_cast<unsigned>(prm::cqe_syndrome::local_qp_operation));

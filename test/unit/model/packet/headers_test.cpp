@@ -58,6 +58,18 @@ TEST(Headers, IcmpHasEightBytesOrFour) {
   EXPECT_FALSE(h.wants_more);
 }
 
+TEST(Headers, DatagramThatEndsBehind16Bits) {
+  const std::size_t length = 0xffff + 9;
+  const Bytes frame = FrameBuilder().ethernet(0x0800).ipv4(6, length - 34).tcp().fill(length - 54).bytes();
+  for (const std::uint32_t available : {54u, static_cast<std::uint32_t>(length)}) {
+    const Headers h = net::parse(frame.data(), available, static_cast<std::uint32_t>(length));
+    EXPECT_EQ(h.l3, L3::ipv4);
+    EXPECT_EQ(h.l4, L4::none);
+    EXPECT_FALSE(h.ip_length_ok);
+    EXPECT_EQ(h.ip_end, 0xffff);
+  }
+}
+
 TEST(Headers, OneTwoAndThreeTags) {
   Headers h = parse(FrameBuilder().ethernet(0x8100).vlan(0x6123, 0x0800).ipv4(17, 8).udp(0));
   EXPECT_EQ(h.vlans, 1);
