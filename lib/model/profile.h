@@ -10,6 +10,7 @@
 #include "base/array.h"
 #include "base/error.h"
 #include "model/capabilities.h"
+#include "model/roce/atomic.h"
 
 namespace chime::model {
 
@@ -22,6 +23,12 @@ struct Behaviour {
   /// Pages that the card asks of the host at boot and at INIT_HCA (QUERY_PAGES); none in process.
   std::uint32_t boot_pages = 0;
   std::uint32_t init_pages = 0;
+  /// How values lie in the memory that an atomic changes: of 4 bytes; of 8 bytes where
+  /// atomic_req_8B_endianness_mode is 0, or 1; of 16 and more.
+  AtomicOrder atomic_memory_4 = AtomicOrder::host;
+  AtomicOrder atomic_memory_8_mode_0 = AtomicOrder::host;
+  AtomicOrder atomic_memory_8_mode_1 = AtomicOrder::host;
+  AtomicOrder atomic_memory_wide = AtomicOrder::big;
 };
 
 /// What the card says of itself.

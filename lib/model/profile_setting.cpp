@@ -47,6 +47,17 @@ Result<> take(const TextValue& value, std::string_view key, char (&to)[17]) noex
   return {};
 }
 
+Result<> take(const TextValue& value, std::string_view key, AtomicOrder& to) noexcept {
+  if (value.type == TextValue::Type::string) {
+    for (const AtomicOrder order : {AtomicOrder::host, AtomicOrder::big, AtomicOrder::words}) {
+      if (value.text != name(order)) continue;
+      to = order;
+      return {};
+    }
+  }
+  return fail(EINVAL, "%.*s is \"host\", \"big\" or \"words\"", length(key), key.data());
+}
+
 Result<> unknown_key(std::string_view section, std::string_view key, const char* known) noexcept {
   return fail(EINVAL, "[%.*s] has no %.*s; there are %s", length(section), section.data(), length(key),
               key.data(), known);
@@ -80,8 +91,13 @@ Result<> set_behaviour(Behaviour& b, std::string_view key, const TextValue& valu
   if (key == "foreign_object_is_bad_param") return take(value, key, b.foreign_object_is_bad_param);
   if (key == "boot_pages") return take(value, key, b.boot_pages);
   if (key == "init_pages") return take(value, key, b.init_pages);
+  if (key == "atomic_memory_4") return take(value, key, b.atomic_memory_4);
+  if (key == "atomic_memory_8_mode_0") return take(value, key, b.atomic_memory_8_mode_0);
+  if (key == "atomic_memory_8_mode_1") return take(value, key, b.atomic_memory_8_mode_1);
+  if (key == "atomic_memory_wide") return take(value, key, b.atomic_memory_wide);
   return unknown_key("behaviour", key,
-                     "context_with_objects_goes, foreign_object_is_bad_param, boot_pages, init_pages");
+                     "context_with_objects_goes, foreign_object_is_bad_param, boot_pages, init_pages, "
+                     "atomic_memory_4, atomic_memory_8_mode_0, atomic_memory_8_mode_1, atomic_memory_wide");
 }
 
 /// The capability type that a section is named after: its value and its structure.

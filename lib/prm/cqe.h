@@ -114,6 +114,10 @@ static_assert(offsetof(ErrorCqe, vendor_err_synd) == 0x36 && offsetof(ErrorCqe, 
 inline constexpr std::uint8_t cqe_owner = 0x01;
 inline constexpr std::uint8_t cqe_solicited = 0x02;
 
+/// op_own format [3:2]: data are in the CQE's first 32 bytes, or in the 64 bytes before it (128-byte CQEs).
+inline constexpr std::uint8_t cqe_inline_32 = 0x04;
+inline constexpr std::uint8_t cqe_inline_64 = 0x08;
+
 inline constexpr std::uint8_t cqe_l4_ok = 0x04;
 inline constexpr std::uint8_t cqe_l3_ok = 0x02;
 inline constexpr std::uint8_t cqe_l2_ok = 0x01;

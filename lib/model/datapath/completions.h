@@ -17,6 +17,8 @@ class Completions {
 
   /// Takes the time for the CQEs of one burst.
   void begin_burst() noexcept;
+  /// The burst's time, nanoseconds of the clock.
+  std::uint64_t now() const noexcept { return now_; }
   /// The burst's time, as a CQE of the queue has it.
   std::uint64_t timestamp(TimestampFormat format) const noexcept;
 
@@ -28,9 +30,10 @@ class Completions {
     return reinterpret_cast<prm::Cqe*>(place(cq));
   }
   /// Gives the CQE of open() to software: writes its last 8 bytes.
+  /// @param format of data in the CQE: 0, prm::cqe_inline_32 or _64
   void close(Cq& cq, prm::Cqe* at, std::uint32_t sop_drop_qpn, std::uint16_t wqe_counter,
-             prm::cqe_opcode opcode, bool solicited = false) noexcept {
-    const std::uint64_t last = std::uint64_t{sop_drop_qpn} << 32 | std::uint64_t{wqe_counter} << 16 |
+             prm::cqe_opcode opcode, bool solicited = false, std::uint8_t format = 0) noexcept {
+    const std::uint64_t last = std::uint64_t{sop_drop_qpn} << 32 | std::uint64_t{wqe_counter} << 16 | format |
                                prm::cqe_op_own(opcode, cq.ring.owner(cq.producer));
     __atomic_store_n(reinterpret_cast<std::uint64_t*>(&at->sop_drop_qpn), prm::host_to_be(last),
                      __ATOMIC_RELEASE);

@@ -9,6 +9,7 @@
 #include "model/datapath/receive.h"
 #include "model/datapath/send_batch.h"
 #include "model/datapath/transmit.h"
+#include "model/roce/roce.h"
 
 namespace chime::model {
 
@@ -20,7 +21,8 @@ struct Engine::State {
         keys(c),
         port(c, events),
         transmit(c, events, completions, keys, port, batch),
-        receive(c, completions, keys, port) {}
+        roce(c, events, completions, keys, port),
+        receive(c, completions, keys, port, roce) {}
 
   Hca::Card& card;
   Events events;
@@ -29,6 +31,7 @@ struct Engine::State {
   Port port;
   SendBatch batch;
   Transmit transmit;
+  Roce roce;
   Receive receive;
 };
 
@@ -47,6 +50,11 @@ Engine::~Engine() = default;
 
 void Engine::ring_send(Uar& uar, std::uint64_t value) noexcept {
   state_->card.host.refresh();
+  const std::uint64_t words = prm::host_to_be(value);
+  if (Qp* const qp = state_->card.qps.find(static_cast<std::uint32_t>(words) >> 8)) {
+    state_->roce.ring(uar, *qp, static_cast<std::uint16_t>(words >> 40), words & prm::max_ds);
+    return;
+  }
   state_->transmit.ring(uar, value);
 }
 
@@ -64,6 +72,9 @@ void Engine::replay_records(Uar& uar) noexcept {
   state_->card.sqs.for_each([&](Sq& sq) {
     if (sq.uar.get() == &uar) state_->transmit.replay(sq);
   });
+  state_->card.qps.for_each([&](Qp& qp) {
+    if (qp.uar.get() == &uar) state_->roce.replay(qp);
+  });
   state_->card.cqs.for_each([&](Cq& cq) {
     if (cq.uar.get() == &uar) state_->completions.replay(cq);
   });
@@ -73,6 +84,7 @@ unsigned Engine::run() noexcept {
   constexpr unsigned frames_per_step = 128;
   state_->card.host.refresh();
   unsigned work = state_->transmit.run();
+  work += state_->roce.run();
   work += state_->card.around.wire.poll(frames_per_step);
   return work + state_->completions.run();
 }
@@ -106,11 +118,14 @@ void Engine::state_changed(Rq& rq, QueueState from) noexcept {
   state_->receive.state_changed(rq, from);
 }
 
-Result<> Engine::prepare(Qp&, QpState, const QpAttributes&) noexcept {
-  return {};
+Result<> Engine::prepare(Qp& qp, QpState to, const QpAttributes& next) noexcept {
+  return state_->roce.prepare(qp, to, next);
 }
 
-void Engine::state_changed(Qp&, QpState) noexcept {}
+void Engine::state_changed(Qp& qp, QpState from) noexcept {
+  state_->card.host.refresh();
+  state_->roce.state_changed(qp, from);
+}
 
 void Engine::port_changed() noexcept {
   state_->port.changed();
@@ -130,7 +145,9 @@ void Engine::forget(Sq& sq) noexcept {
 
 void Engine::forget(Rq&) noexcept {}
 
-void Engine::forget(Qp&) noexcept {}
+void Engine::forget(Qp& qp) noexcept {
+  state_->roce.forget(qp);
+}
 
 void Engine::forget(Cq& cq) noexcept {
   state_->completions.forget(cq);

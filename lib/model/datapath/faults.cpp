@@ -7,6 +7,8 @@ namespace {
 constexpr auto operation = prm::cqe_syndrome::local_qp_operation;
 constexpr auto length = prm::cqe_syndrome::local_length;
 constexpr auto protection = prm::cqe_syndrome::local_protection;
+constexpr auto invalid_request = prm::cqe_syndrome::remote_invalid_request;
+constexpr auto remote_access = prm::cqe_syndrome::remote_access;
 constexpr auto no_cqe = prm::cqe_syndrome{};
 constexpr auto error = Severity::error;
 constexpr auto note = Severity::note;
@@ -89,6 +91,71 @@ constexpr FaultInfo table[] = {
     {Fault::frame_too_long, "port.frame-too-long", note, no_cqe,
      "A frame above the port's MTU (PMTU) was dropped."},
     {Fault::port_down, "port.down", note, no_cqe, "Frames were dropped because the link is down."},
+
+    {Fault::qp_operation, "qp.operation", error, operation,
+     "The queue pair's service has no such operation: reads and atomics are RC's, RDMA writes RC's and "
+     "UC's."},
+    {Fault::qp_message_length, "qp.message-length", error, length,
+     "The message is longer than log_msg_max allows, or, on UD, than the path MTU."},
+    {Fault::qp_address, "qp.address", error, operation,
+     "The address path names a place of the RoCE address table that is empty, or not of RoCE v2."},
+    {Fault::atomic_size, "atomic.size", error, operation,
+     "The card does not offer the operation at this size (atomic_size_qp), or opmod does not encode one."},
+    {Fault::atomic_operands, "atomic.operands", error, operation,
+     "The operands do not end within the request (ds), or their segment is of no atomic's length."},
+    {Fault::atomic_result_room, "atomic.result-room", error, length,
+     "The data segments have no room for the original value that comes back."},
+    {Fault::remote_invalid_request, "remote.invalid-request", error, invalid_request,
+     "The other end refused the request as invalid: the operation, its size, or its length is not for it."},
+    {Fault::remote_misaligned, "remote.misaligned", error, invalid_request,
+     "The other end refused an atomic whose remote address is no multiple of its size."},
+    {Fault::remote_access, "remote.access", error, remote_access,
+     "The other end refused access: a key that is stale, of another domain or without the right, an address "
+     "outside of it, or a queue pair without rre, rwe or rae."},
+    {Fault::remote_operation, "remote.operation", error, prm::cqe_syndrome::remote_operation,
+     "The other end could not complete the request: its own receive request was at fault."},
+    {Fault::retries_exceeded, "remote.no-answer", error, prm::cqe_syndrome::transport_retry_exceeded,
+     "The other end did not answer within ack_timeout and retry_count: no such queue pair, not in RTR, wrong "
+     "addresses, or lost packets."},
+    {Fault::rnr_retries_exceeded, "remote.not-ready", error, prm::cqe_syndrome::rnr_retry_exceeded,
+     "The other end had no receive request posted for rnr_retry times."},
+    {Fault::bad_response, "remote.bad-response", error, prm::cqe_syndrome::bad_response,
+     "The other end's response is not the one that was asked for."},
+
+    {Fault::receive_room, "receive.room", error, length,
+     "A message is longer than the buffers of the receive request."},
+
+    {Fault::target_misaligned, "target.misaligned", error, no_cqe,
+     "An atomic's address is no multiple of its size."},
+    {Fault::target_right, "target.right", error, no_cqe,
+     "The queue pair does not allow it: rre for reads, rwe for writes, rae for atomics."},
+    {Fault::target_key, "target.key", error, no_cqe, "The remote key gives no access there."},
+    {Fault::target_atomic, "target.atomic", error, no_cqe,
+     "The queue pair's atomic_mode does not include the operation or its size."},
+    {Fault::target_sequence, "target.sequence", error, no_cqe,
+     "A packet begins or goes on with a message where it must not."},
+    {Fault::target_length, "target.length", error, no_cqe,
+     "A packet's payload does not fit the path MTU, or the message's length."},
+    {Fault::target_outstanding, "target.outstanding", error, no_cqe,
+     "More reads and atomics are outstanding than log_rra_max says."},
+    {Fault::receive_missing, "receive.missing", note, no_cqe,
+     "A message found no receive request; over RC it is sent again (RNR NAK), else it is lost."},
+
+    {Fault::roce_malformed, "roce.malformed", note, no_cqe,
+     "A packet to RoCE's port was dropped: it is cut, or its opcode or version is unknown."},
+    {Fault::roce_icrc, "roce.icrc", note, no_cqe, "A RoCE packet was dropped: its ICRC is wrong."},
+    {Fault::roce_unknown_qp, "roce.unknown-qp", note, no_cqe,
+     "A RoCE packet was dropped: there is no queue pair of its number."},
+    {Fault::roce_qp_state, "roce.qp-state", note, no_cqe,
+     "A RoCE packet was dropped: its queue pair is not in a state to receive."},
+    {Fault::roce_service, "roce.service", note, no_cqe,
+     "A RoCE packet was dropped: its opcode is of another service than its queue pair."},
+    {Fault::roce_address, "roce.address", note, no_cqe,
+     "A RoCE packet was dropped or passed on: its addresses are not those of its queue pair's path."},
+    {Fault::roce_qkey, "roce.qkey", note, no_cqe,
+     "A datagram was dropped: its Q_Key is not the queue pair's."},
+    {Fault::atomic_operand_order, "atomic.operand-order", note, no_cqe,
+     "An operand looks like a small number in the wrong byte order: operands are big-endian."},
 };
 
 constexpr FaultInfo no_fault = {Fault::none, "none", note, no_cqe, ""};

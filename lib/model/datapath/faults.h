@@ -70,6 +70,44 @@ enum class Fault : std::uint8_t {
   // the port
   frame_too_long = 0x70,
   port_down = 0x71,
+
+  // queue pairs: error CQEs of the requester
+  qp_operation = 0x80,
+  qp_message_length = 0x81,
+  qp_address = 0x82,
+  atomic_size = 0x83,
+  atomic_operands = 0x84,
+  atomic_result_room = 0x85,
+  remote_invalid_request = 0x90,
+  remote_misaligned = 0x91,
+  remote_access = 0x92,
+  remote_operation = 0x93,
+  retries_exceeded = 0x94,
+  rnr_retries_exceeded = 0x95,
+  bad_response = 0x96,
+
+  // queue pairs: error CQEs of a receive
+  receive_room = 0xa0,
+
+  // queue pairs: what the other end asked for
+  target_misaligned = 0xb0,
+  target_right = 0xb1,
+  target_key = 0xb2,
+  target_atomic = 0xb3,
+  target_sequence = 0xb4,
+  target_length = 0xb5,
+  target_outstanding = 0xb6,
+  receive_missing = 0xb7,
+
+  // RoCE packets
+  roce_malformed = 0xc0,
+  roce_icrc = 0xc1,
+  roce_unknown_qp = 0xc2,
+  roce_qp_state = 0xc3,
+  roce_service = 0xc4,
+  roce_address = 0xc5,
+  roce_qkey = 0xc6,
+  atomic_operand_order = 0xc8,
 };
 
 struct FaultInfo {

@@ -8,6 +8,7 @@
 #include "model/datapath/report.h"
 #include "model/packet/bytes.h"
 #include "model/packet/toeplitz.h"
+#include "model/roce/roce.h"
 #include "prm/doorbell.h"
 
 namespace chime::model {
@@ -66,6 +67,10 @@ void Receive::burst_of(std::span<const Frame> frames) noexcept {
     ++slot;
     counter.count(arrival.front, frame.length);
     port_.count_size(frame.length);
+    if (net::is_roce(arrival.front, arrival.headers) && roce_.take(arrival.front, arrival.headers, frame)) {
+      --slot;
+      continue;
+    }
     const bool matched =
         steering_.classify(arrival.front, arrival.headers, frame.length,
                            [&](Tir& tir, std::uint32_t tag) { dispatch(arrival, tir, tag); });

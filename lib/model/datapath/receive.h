@@ -18,6 +18,8 @@
 
 namespace chime::model {
 
+class Roce;
+
 /// The way of a frame from the wire to receive queues. A burst goes through in three passes, so that what one
 /// needs of host memory is on its way while others are worked on:
 ///
@@ -26,8 +28,14 @@ namespace chime::model {
 ///     complete   data are scattered, the CQE is written
 class Receive {
  public:
-  Receive(Hca::Card& card, Completions& completions, Keys& keys, Port& port) noexcept
-      : card_(card), completions_(completions), keys_(keys), port_(port), steering_(card), scatter_(keys) {}
+  Receive(Hca::Card& card, Completions& completions, Keys& keys, Port& port, Roce& roce) noexcept
+      : card_(card),
+        completions_(completions),
+        keys_(keys),
+        port_(port),
+        roce_(roce),
+        steering_(card),
+        scatter_(keys) {}
 
   void deliver(std::span<const Frame> frames) noexcept;
   void state_changed(Rq& rq, QueueState from) noexcept;
@@ -77,6 +85,7 @@ class Receive {
   Completions& completions_;
   Keys& keys_;
   Port& port_;
+  Roce& roce_;
   Steering steering_;
   Scatter scatter_;
 

@@ -233,6 +233,7 @@ model::Profile roomy_profile() {
         .set(G::log_max_cq, 16)
         .set(G::log_max_sq, 16)
         .set(G::log_max_rq, 16)
+        .set(G::log_max_qp, 24)
         .set(G::log_max_rqt, 16)
         .set(G::log_max_tir, 16)
         .set(G::log_max_tis, 16)
