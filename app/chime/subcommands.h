@@ -9,6 +9,8 @@
 
 namespace chime::app {
 
+void add_atomics(CLI::App& app, int& status);
+void add_explain(CLI::App& app, int& status);
 void add_serve(CLI::App& app, int& status);
 
 }  // namespace chime::app

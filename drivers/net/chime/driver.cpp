@@ -14,6 +14,7 @@
 #include "log.h"
 #include "ops.h"
 #include "queue_ops.h"
+#include "rdma_port.h"
 #include "secondary.h"
 
 /// @file
@@ -153,6 +154,7 @@ PortControl* find_port(std::uint16_t port_id, std::unique_lock<std::mutex>& stay
 int close_port(rte_eth_dev* dev) noexcept {
   if (PortControl* port = control_of(*dev); port != nullptr) {
     publish(dev->data->port_id, nullptr);
+    end_rdma(*port);
     Owned<PortControl>(port).reset();
     dev->process_private = nullptr;
     dev->data->mac_addrs = nullptr;  // in dev_private

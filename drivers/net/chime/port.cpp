@@ -6,6 +6,7 @@
 
 #include "log.h"
 #include "port_link.h"
+#include "rdma_port.h"
 #include "receive_filter.h"
 
 namespace chime::net {
@@ -59,6 +60,7 @@ void close_hca(PortControl& port) noexcept {
   for (auto& queue : port.rx) queue.reset();
   for (auto& queue : port.tx) queue.reset();
   port.shared.keys = nullptr;
+  drop_session(port);
   port.hca.reset();
 }
 
@@ -117,6 +119,7 @@ Result<> configure(PortControl& port) noexcept {
 
 int reset(rte_eth_dev* dev) noexcept {
   PortControl& port = *control_of(*dev);
+  if (Result<> idle = check_no_handles(port); !idle) return report(port.name(), idle.error().within("reset"));
   // Without the lock: the application's link callback may be waiting for it.
   port.interrupts.close();
   const std::lock_guard lock(port.mutex);

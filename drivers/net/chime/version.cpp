@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "include/rte_pmd_chime.h"
+#include "rdma_api.h"
 
-extern "C" __attribute__((visibility("default"))) const char* rte_pmd_chime_version(void) {
+extern "C" const char* rte_pmd_chime_version(void) {
   return CHIME_VERSION;
 }

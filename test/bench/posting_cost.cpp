@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <cstdio>
+#include <cstring>
+#include <memory>
+#include <vector>
+
+#include "../unit/rdma/ring.h"
+#include "instruction_counter.h"
+
+/// @file
+/// Instructions to post and poll an 8-byte fetch-and-add: no card; the completions are written between the
+/// two. What an application executes, without its own loop.
+
+namespace chime::bench {
+namespace {
+
+using rdma::test::Ring;
+
+struct Cost {
+  double post, poll;
+};
+
+Cost measure(std::uint16_t burst, bool local) {
+  constexpr unsigned rounds = 8;
+  const auto ring = std::make_unique<Ring>(64, rdma::qp_plain_atomics | rdma::qp_host_replies, 8);
+  std::vector<rdma::Operation> operations(burst, rdma::test::atomic(rdma::Opcode::fetch_add, 8));
+  std::uint64_t room = 0;
+  for (auto& operation : operations) operation.local = local ? reinterpret_cast<std::uintptr_t>(&room) : 0;
+  std::vector<rdma::Completion> completions(burst);
+  std::uint64_t post = 0, poll = 0, empty = 0;
+  for (unsigned round = 0; round <= rounds; ++round) {
+    const std::uint64_t at_start = InstructionCounter::count();
+    InstructionCounter::start();
+    InstructionCounter::stop();
+    const std::uint64_t before_post = InstructionCounter::count();
+    InstructionCounter::start();
+    rdma::post(ring->qp, operations.data(), burst);
+    InstructionCounter::stop();
+    const std::uint64_t after_post = InstructionCounter::count();
+    for (std::uint32_t block = ring->qp.completed; block != ring->qp.produced; ++block)
+      ring->complete(static_cast<std::uint16_t>(block));
+    const std::uint64_t before_poll = InstructionCounter::count();
+    InstructionCounter::start();
+    const std::uint16_t got = rdma::poll(ring->worker, completions.data(), burst);
+    InstructionCounter::stop();
+    const std::uint64_t after_poll = InstructionCounter::count();
+    if (got != burst) std::fprintf(stderr, "posting_cost: %u of %u came back\n", got, burst);
+    if (round == 0) continue;  // the first finds no queue pair yet
+    empty += before_post - at_start;
+    post += after_post - before_post;
+    poll += after_poll - before_poll;
+  }
+  const double n = double{rounds} * burst;
+  return {static_cast<double>(post - empty) / n, static_cast<double>(poll - empty) / n};
+}
+
+int run(bool json) {
+  const InstructionCounter counter;
+  if (!counter.ok()) {
+    std::fprintf(stderr, "posting_cost: instructions can't be counted here (a debugger has the trap flag)\n");
+    return 1;
+  }
+  if (json) std::printf("[");
+  const char* separator = "";
+  for (const bool local : {false, true}) {
+    for (const std::uint16_t burst : {1, 4, 32}) {
+      const Cost cost = measure(burst, local);
+      if (json)
+        std::printf("%s{\"burst\": %u, \"local\": %s, \"post\": %.1f, \"poll\": %.1f}", separator, burst,
+                    local ? "true" : "false", cost.post, cost.poll);
+      else
+        std::printf("burst of %2u, %-22s post %5.1f + poll %5.1f = %5.1f instructions each\n", burst,
+                    local ? "into registered memory" : "into the ring's room", cost.post, cost.poll,
+                    cost.post + cost.poll);
+      separator = ", ";
+    }
+  }
+  if (json) std::printf("]\n");
+  return 0;
+}
+
+}  // namespace
+}  // namespace chime::bench
+
+int main(int argc, char** argv) {
+  const bool json = argc == 2 && std::strcmp(argv[1], "--json") == 0;
+  if (argc > 1 && !json) {
+    std::printf("usage: posting_cost [--json]\n\nInstructions to post and poll an 8-byte fetch-and-add.\n");
+    return std::strcmp(argv[1], "--help") == 0 ? 0 : 2;
+  }
+  return chime::bench::run(json);
+}
