@@ -86,8 +86,8 @@ TEST(Endpoint, NonsenseIsRefused) {
   EXPECT_TRUE(wrong([](Endpoint& e) { e.gid = {}; }));
   EXPECT_TRUE(wrong([](Endpoint& e) { e.mac = {}; }));
   EXPECT_TRUE(wrong([](Endpoint& e) { e.mac[0] = 1; })) << "a group address";
-  for (std::uint16_t mtu : {0, 1, 128, 255, 1000, 8192})
-    EXPECT_TRUE(wrong([=](Endpoint& e) { e.mtu = mtu; }));
+  for (const unsigned mtu : {0u, 1u, 128u, 255u, 1000u, 8192u})
+    EXPECT_TRUE(wrong([=](Endpoint& e) { e.mtu = static_cast<std::uint16_t>(mtu); }));
   EXPECT_TRUE(wrong([](Endpoint& e) { e.depth = 0; }));
   EXPECT_TRUE(wrong([](Endpoint& e) { e.depth = 129; }));
   Endpoint torn = endpoint();

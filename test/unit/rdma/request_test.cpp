@@ -112,6 +112,7 @@ TEST(Request, MaskedCompareSwapOf4) {
 TEST(Request, MaskedCompareSwapOf8RunsOverTheEndOfTheRing) {
   Ring ring;
   Operation nothing = atomic(Opcode::fetch_add, 8);
+  nothing.local = 0;
   for (int i = 0; i < 15; ++i) ASSERT_TRUE(ring.post(nothing));
   for (std::uint16_t i = 0; i < 15; ++i) ring.complete(i);
   ASSERT_EQ(ring.poll().size(), 15u);
@@ -247,7 +248,7 @@ TEST(Request, InlineBytesFollowTheirCountOverTheEndOfTheRing) {
     Operation write = atomic(Opcode::write, length);
     write.flags = signaled | in_line;
     write.local = reinterpret_cast<std::uintptr_t>(bytes.data());
-    for (int i = 0; i < 15; ++i) ASSERT_TRUE(ring.post(atomic(Opcode::fetch_add, 8)));
+    for (int i = 0; i < 15; ++i) ASSERT_TRUE(ring.post(atomic(Opcode::write, 8)));
     for (std::uint16_t i = 0; i < 15; ++i) ring.complete(i);
     ring.poll();
     ASSERT_TRUE(ring.post(write));
