@@ -63,7 +63,7 @@ int run(bool json) {
   if (json) std::printf("[");
   const char* separator = "";
   for (const bool local : {false, true}) {
-    for (const std::uint16_t burst : {1, 4, 32}) {
+    for (const std::uint16_t burst : {std::uint16_t{1}, std::uint16_t{4}, std::uint16_t{32}}) {
       const Cost cost = measure(burst, local);
       if (json)
         std::printf("%s{\"burst\": %u, \"local\": %s, \"post\": %.1f, \"poll\": %.1f}", separator, burst,

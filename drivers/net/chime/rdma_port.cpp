@@ -55,7 +55,9 @@ Result<rdma::Session*> session_of(const PortControl& port) noexcept {
   rdma::Session*& session = slot_of(port);
   if (session == nullptr) {
     // Queue pairs need the wire, also before the port is started.
-    if (Result<> done = port.hca->device->port().start(); !done) return fail(done.error());
+    hca::Port& card = port.hca->device->port();
+    if (Result<> done = card.prepare(); !done) return fail(done.error());
+    card.start();
     auto made = rdma::Session::create(*port.hca->device, port.hca->pd);
     if (!made) return fail(made.error());
     session = made->release();
