@@ -143,7 +143,7 @@ TEST(Request, FetchAddOf16HasItsWordsInTheTargetsOrder) {
   add.operand[0].words = words;
   ASSERT_TRUE(ring.post(add));
   EXPECT_EQ(hex(ring.posted(0, 96)), std::string("0a000015"
-                                                 "80012306"
+                                                 "80012305"
                                                  "00000008"
                                                  "00000000\n") +
                                          std::string(remote_segment) + "\n" +
