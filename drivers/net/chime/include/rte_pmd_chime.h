@@ -214,7 +214,8 @@ struct rte_pmd_chime_qp;
 #define RTE_PMD_CHIME_QP_ATOMIC_WRITES \
   0x2u /**< takes remote writes as atomic; see rte_pmd_chime_write_is_atomic() */
 
-/** Atomics whose operands no request holds (compare-and-swap and its kin of 256 bytes): 1 KiB more a basic block. */
+/** Atomics whose operands no request holds (compare-and-swap and its kin of 256 bytes): 1 KiB more a basic
+ * block. */
 #define RTE_PMD_CHIME_QP_WIDE 0x4u
 
 struct rte_pmd_chime_qp_conf {
@@ -354,9 +355,10 @@ int rte_pmd_chime_exchange_mem_desc(int fd, const struct rte_pmd_chime_mem_desc*
   0x8u /**< write and send: the bytes are taken while posting; lkey is ignored */
 
 /**
- * An operand of an atomic: up to 8 bytes a number; else its 8-byte words, each in host order, the most significant
- * first. Word i, of an operand and of the original value, is that of the 8 bytes at `remote` + 8 * i. No source
- * settles how a card orders the bytes within them for sizes other than 8; what is added, compared and returned agrees.
+ * An operand of an atomic: up to 8 bytes a number; else its 8-byte words, each in host order, the most
+ * significant first. Word i, of an operand and of the original value, is that of the 8 bytes at `remote` + 8
+ * * i. No source settles how a card orders the bytes within them for sizes other than 8; what is added,
+ * compared and returned agrees.
  */
 union rte_pmd_chime_operand {
   uint64_t value;
