@@ -10,8 +10,6 @@
 namespace chime::rdma {
 namespace {
 
-constexpr std::uint16_t compare_swap_bit = 1;
-constexpr std::uint16_t fetch_add_bit = 2;
 constexpr std::uint16_t masked_compare_swap_bit = 4;
 constexpr std::uint16_t masked_fetch_add_bit = 8;
 constexpr std::uint16_t eight_bytes = 1u << 3;

@@ -127,7 +127,7 @@ struct AtomicSizes {
   std::uint16_t sizes[opcodes];
 };
 
-struct KeyBook;
+class KeyBook;
 
 /// A UAR and a completion queue that one lcore owns.
 struct alignas(64) Worker {

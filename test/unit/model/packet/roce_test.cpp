@@ -167,7 +167,7 @@ TEST(RocePacket, CutAnywhereIsNoPacket) {
 
 TEST(RocePacket, UnknownOpcodesAndVersions) {
   Bytes frame = frame_of(test::roce_vectors[0]);
-  for (unsigned opcode : {0x15, 0x1f, 0x2c, 0x33, 0x40, 0x60, 0x64 + 2, 0x81, 0xd4, 0xff}) {
+  for (unsigned opcode : {0x15u, 0x1fu, 0x2cu, 0x33u, 0x40u, 0x60u, 0x66u, 0x81u, 0xd4u, 0xffu}) {
     frame[42] = static_cast<std::byte>(opcode);
     EXPECT_EQ(parse(frame).outcome, RoceParse::opcode) << opcode;
   }
