@@ -100,6 +100,7 @@ Result<Owned<Nic>> Nic::create(const NicOptions& options, Qtest& qtest, wire::Fa
       nic->profile_, {nic->memory_, qtest, *nic->wire_, nic->clock_, nic->findings_});
   if (!function) return fail(function.error().within("%s", options.name.c_str()));
   nic->function_ = std::move(*function);
+  nic->wire_->begin();
   nic->device_ = std::make_unique<ProxyDevice>(Descriptor(options.fd), *nic->function_, nic->memory_);
   return nic;
 }
