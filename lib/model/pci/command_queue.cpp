@@ -17,6 +17,7 @@ constexpr std::size_t in_entry = 16;      ///< bytes of a message that lie in th
 constexpr std::size_t least_output = 8;   ///< status and syndrome
 constexpr std::size_t in_box = 512;       ///< bytes of a message that lie in a mailbox
 constexpr std::size_t box_control = 512;  ///< where a mailbox's bytes behind the data begin
+constexpr std::uint64_t box_alignment = 512;
 constexpr std::size_t entry_input = 0x10;
 constexpr std::size_t entry_output = 0x20;
 constexpr std::size_t entry_signature = 0x3d;
@@ -159,6 +160,10 @@ CommandQueue::Delivery CommandQueue::execute(Hca& hca, std::span<std::byte> entr
   const auto output = output_.span().first(std::max(output_length, in_entry));
   std::memcpy(input.data(), &entry[entry_input], in_entry);
   if (auto read = gather(card, in, input.subspan(in_entry)); read != Delivery::ok) return read;
+  // Nothing is executed whose answer could not be told.
+  const auto readable = [](std::span<std::byte>, void*) { return Delivery::ok; };
+  if (auto told = walk(card, out, output.size() - in_entry, readable, nullptr); told != Delivery::ok)
+    return told;
   hca.command(input, output);
   std::memcpy(&entry[entry_output], output.data(), in_entry);
   return scatter(card, out, output.subspan(in_entry));
@@ -171,7 +176,8 @@ CommandQueue::Delivery CommandQueue::walk(Hca::Card& card, const Message& messag
   std::uint64_t at = message.first;
   const std::size_t boxes = (bytes + in_box - 1) / in_box;
   for (std::size_t i = 0; i < boxes; ++i) {
-    std::byte* const data = at ? card.host.map(at, Box::size) : nullptr;
+    const bool aligned = at % box_alignment == 0;
+    std::byte* const data = at && aligned ? card.host.map(at, Box::size) : nullptr;
     if (!data) return message.bad_pointer;
     const std::span<std::byte> box(data, Box::size);
     const prm::ConstView<Box> view(box);

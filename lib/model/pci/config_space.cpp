@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "model/pci/config_space.h"
 
+#include "model/pci/vendor_space.h"
+
 namespace chime::model::pci {
 
 ConfigSpace::ConfigSpace(const ConfigIdentity& identity) noexcept {
@@ -37,17 +39,20 @@ ConfigSpace::ConfigSpace(const ConfigIdentity& identity) noexcept {
   put(express + 0x2c, 0x0000000e, 4);  // 2.5, 5 and 8 GT/s
   put(express + 0x30, 0x0003, 2);
 
-  put(msix, 0x11, 2);
+  put(msix, 0x11 | vendor << 8, 2);
   put(msix + 2, identity.vectors - 1, 2);
   writable(msix + 2, 0xc000, 2);
   put(msix + 4, identity.msix_table, 4);
   put(msix + 8, identity.msix_pending, 4);
+
+  put(vendor, 0x09, 2);
+  put(vendor + 2, VendorSpace::size, 1);
 }
 
 std::uint32_t ConfigSpace::read(std::uint32_t offset, unsigned length) const noexcept {
   std::uint32_t value = 0;
   for (unsigned i = 0; i < length && i < 4; ++i) {
-    const std::uint32_t byte = offset + i < size ? bytes_[offset + i] : 0xffu;
+    const std::uint32_t byte = offset < size && offset + i < size ? bytes_[offset + i] : 0xffu;
     value |= byte << i * 8;
   }
   return value;
@@ -58,8 +63,8 @@ ConfigSpace::Effect ConfigSpace::write(std::uint32_t offset, std::uint32_t value
   constexpr std::uint8_t initiate_reset = 0x80;
   Effect effect = Effect::none;
   for (unsigned i = 0; i < length && i < 4; ++i) {
+    if (offset >= size || offset + i >= size) break;
     const std::uint32_t at = offset + i;
-    if (at >= size) break;
     const auto byte = static_cast<std::uint8_t>(value >> i * 8);
     if (at == reset_byte && (byte & initiate_reset)) return Effect::reset;
     const auto next = static_cast<std::uint8_t>(((bytes_[at] & ~writable_[at]) | (byte & writable_[at])) &

@@ -21,12 +21,13 @@ struct ConfigIdentity {
 /// The first 256 bytes of the configuration space (PCI Local Bus 3.0, PCI Express 3.0): a type 0 header with
 /// one 32-bit memory BAR, and a chain of capabilities.
 ///
-///     00 header        34 -> 40 power management -> 60 PCI Express -> 9c MSI-X
+///     00 header        34 -> 40 power management -> 60 PCI Express -> 9c MSI-X -> c0 vendor-specific
 ///
 /// Registers change only where the specification lets software write.
 class ConfigSpace {
  public:
   static constexpr std::size_t size = 256;
+  static constexpr std::uint32_t vendor = 0xc0;  ///< registers behind its header: VendorSpace
 
   explicit ConfigSpace(const ConfigIdentity& identity) noexcept;
 

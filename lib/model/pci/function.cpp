@@ -7,6 +7,7 @@
 #include "model/pci/bus_memory.h"
 #include "model/pci/command_queue.h"
 #include "model/pci/init_segment.h"
+#include "model/pci/vendor_space.h"
 #include "prm/doorbell.h"
 
 namespace chime::model::pci {
@@ -44,7 +45,9 @@ struct Function::State {
         segment(p.identity, b.clock) {}
 
   Result<> make_card() noexcept;
+  void remake_card() noexcept;
   void restart() noexcept;
+  static bool is_vendor(std::uint32_t offset, unsigned length) noexcept;
   void write_segment(std::uint32_t offset, std::uint32_t value) noexcept;
   void write_uar(std::uint64_t offset, std::uint64_t value, unsigned size) noexcept;
   std::uint32_t read_word(std::uint32_t offset) noexcept;
@@ -55,6 +58,7 @@ struct Function::State {
   Msix msix;
   BusMemory memory;
   InitSegment segment;
+  VendorSpace vendor;
   Owned<CommandQueue> commands;
   Owned<Hca> hca;  ///< none when memory ran out at a reset
   /// The first half of a doorbell of 8 bytes that comes as two writes.
@@ -86,21 +90,34 @@ Result<> Function::State::make_card() noexcept {
   return {};
 }
 
+/// Without memory for it the card is dead, and says so.
+void Function::State::remake_card() noexcept {
+  half_at = 0;
+  if (!make_card()) segment.set_health(static_cast<std::uint8_t>(Health::internal_error), true);
+}
+
 /// Everything but the configuration space as at power-on.
 void Function::State::restart() noexcept {
   segment = InitSegment(profile.identity, bus.clock);
+  vendor = {};
   msix.reset();
-  half_at = 0;
-  if (auto made = make_card(); !made)
-    segment.set_health(static_cast<std::uint8_t>(Health::internal_error), true);
+  remake_card();
+}
+
+/// A register of the gateway: whole words only.
+bool Function::State::is_vendor(std::uint32_t offset, unsigned length) noexcept {
+  return length == 4 && offset % 4 == 0 && offset >= ConfigSpace::vendor + 4 &&
+         offset < ConfigSpace::vendor + VendorSpace::size;
 }
 
 std::uint32_t Function::read_config(std::uint32_t offset, unsigned length) noexcept {
+  if (State::is_vendor(offset, length)) return state_->vendor.read(offset - ConfigSpace::vendor);
   return state_->config.read(offset, length);
 }
 
 void Function::write_config(std::uint32_t offset, std::uint32_t value, unsigned length) noexcept {
   State& s = *state_;
+  if (State::is_vendor(offset, length)) return s.vendor.write(offset - ConfigSpace::vendor, value);
   switch (s.config.write(offset, value, length)) {
     case ConfigSpace::Effect::none:
       break;
@@ -166,9 +183,10 @@ void Function::State::write_segment(std::uint32_t offset, std::uint32_t value) n
       break;
     case InitSegment::Effect::interface:
       // A fast teardown ends so: nothing may reach host memory any more.
-      if (segment.interface() == NicInterface::disabled && !make_card()) {
-        segment.set_health(static_cast<std::uint8_t>(Health::internal_error), true);
-      }
+      if (segment.interface() == NicInterface::disabled) remake_card();
+      break;
+    case InitSegment::Effect::reset:
+      remake_card();
       break;
   }
 }
@@ -207,8 +225,8 @@ void Function::set_health(Health health, bool fatal) noexcept {
   state_->segment.set_health(static_cast<std::uint8_t>(health), fatal);
 }
 
-Hca& Function::hca() noexcept {
-  return *state_->hca;
+Hca* Function::hca() noexcept {
+  return state_->hca.get();
 }
 
 const Msix& Function::interrupts() const noexcept {

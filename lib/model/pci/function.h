@@ -72,7 +72,8 @@ class Function {
   /// From now on the health buffer shows this; a fatal one also stops the commands. A reset mends it.
   void set_health(Health health, bool fatal) noexcept;
 
-  Hca& hca() noexcept;
+  /// The card behind it; none when memory ran out at the last reset.
+  Hca* hca() noexcept;
   const Msix& interrupts() const noexcept;
 
  private:

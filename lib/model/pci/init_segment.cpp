@@ -12,6 +12,8 @@ using B = prm::health_buffer;
 constexpr std::uint32_t queue_high = 0x10;
 constexpr std::uint32_t queue_low = 0x14;
 constexpr std::uint32_t doorbell_vector = 0x18;
+constexpr std::uint32_t initializing = 0x1fc;
+constexpr std::uint32_t reset_supported = 1u << 30;  // Linux: MLX5_FW_RESET_SUPPORTED_OFFSET
 constexpr std::uint32_t timer_high = 0x1000;
 constexpr std::uint32_t timer_low = 0x1004;
 constexpr std::uint32_t health = 0x1010;
@@ -51,6 +53,9 @@ std::uint32_t InitSegment::read(std::uint32_t offset) noexcept {
              static_cast<std::uint32_t>(queue_);
     case doorbell_vector:
       return 0;
+    case initializing:
+      return reset_supported |
+             static_cast<std::uint32_t>(prm::get_bits(registers_.bytes().data(), offset * 8, 32));
     case timer_high:
       return static_cast<std::uint32_t>(now >> 32);
     case timer_low:
@@ -78,6 +83,12 @@ InitSegment::Effect InitSegment::write(std::uint32_t offset, std::uint32_t value
     case queue_low: {
       queue_ = (queue_ & ~low) | (value & address_bits);
       const auto asked = static_cast<NicInterface>(value >> 8 & 7);
+      if (asked == NicInterface::software_reset) {
+        interface_ = NicInterface::disabled;
+        queue_ = 0;
+        set_health(0, false);
+        return Effect::reset;
+      }
       if (asked == interface_) return Effect::none;
       interface_ = asked;
       return Effect::interface;

@@ -11,7 +11,12 @@
 namespace chime::model::pci {
 
 /// Kind of driver that has the function ("nic_interface").
-enum class NicInterface : std::uint8_t { full_driver = 0, disabled = 1, no_dram_nic = 2 };
+enum class NicInterface : std::uint8_t {
+  full_driver = 0,
+  disabled = 1,
+  no_dram_nic = 2,
+  software_reset = 7,  ///< asks for a reset of the firmware; then it shows "disabled"
+};
 
 /// The initialization segment: big-endian words of 4 bytes at the beginning of BAR 0.
 class InitSegment {
@@ -24,7 +29,7 @@ class InitSegment {
   std::uint32_t read(std::uint32_t offset) noexcept;
 
   /// What a write asks for.
-  enum class Effect : std::uint8_t { none, doorbell, interface };
+  enum class Effect : std::uint8_t { none, doorbell, interface, reset };
   Effect write(std::uint32_t offset, std::uint32_t value) noexcept;
 
   std::uint64_t command_queue() const noexcept { return queue_; }  ///< bus address, 0: none
