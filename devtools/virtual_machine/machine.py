@@ -83,7 +83,8 @@ class Machine:
     """One guest that runs one command and powers off."""
 
     def __init__(self, kernel: Kernel, folder: pathlib.Path, command: str, work: pathlib.Path,
-                 memory: str = "1G", cpu: int | None = None, append: str = "", qemu_arguments: str = ""):
+                 memory: str = "1G", cpu: int | None = None, append: str = "", qemu_arguments: str = "",
+                 reboots: bool = False):
         self.kernel = kernel
         self.folder = folder
         self.qtest = folder / "qtest"
@@ -92,6 +93,7 @@ class Machine:
         self.cpu = cpu
         self.append = append
         self.qemu_arguments = qemu_arguments
+        self.reboots = reboots
         self.cards: list[tuple[str, socket.socket]] = []
         self.process: subprocess.Popen | None = None
         self.initramfs = folder / "initramfs"
@@ -101,7 +103,7 @@ class Machine:
         self.cards.append((card.name, server.add(card, self.qtest)))
 
     def arguments(self, interactive: bool) -> list[str]:
-        words = ["qemu-system-x86_64", "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot",
+        words = ["qemu-system-x86_64", "-nodefaults", "-no-user-config", "-display", "none",
                  "-machine", "q35,memory-backend=mem", "-accel", "tcg", "-cpu", "max", "-smp", "1",
                  "-object", f"memory-backend-memfd,id=mem,size={self.memory},share=on", "-m", self.memory,
                  "-kernel", str(self.kernel.image), "-initrd", str(self.initramfs),
@@ -109,6 +111,7 @@ class Machine:
                  "-virtfs", "local,path=/,mount_tag=host,security_model=none,readonly=on,multidevs=remap",
                  "-qtest", f"unix:{self.qtest},server=on,wait=off", "-qtest-log", "/dev/null",
                  "-serial", "mon:stdio" if interactive else f"file:{self.console}"]
+        words += [] if self.reboots else ["-no-reboot"]
         for number, (name, end) in enumerate(self.cards, 3):
             words += ["-device", f"x-pci-proxy-dev,id={name},fd={end.fileno()},addr={number:#x}"]
         words += shlex.split(self.qemu_arguments)

@@ -16,23 +16,33 @@ Json refused(const std::string& why) {
   return {{"ok", false}, {"error", why}};
 }
 
-Json result_of(const Result<>& result) {
-  return result ? Json{{"ok", true}} : refused(result.error().text);
+/// Nothing but blanks is left of the line.
+bool at_end(std::istringstream& words) {
+  return (words >> std::ws).eof();
+}
+
+Json apply(Nic& nic, const wire::FaultSpec& faults, wire::Factory& wires) {
+  auto set = wires.set_faults(nic.name().c_str(), faults);
+  if (!set) return refused(set.error().text);
+  nic.faults() = faults;
+  return {{"ok", true}};
 }
 
 Json set_link(Nic& nic, std::istringstream& words, wire::Factory& wires) {
   std::string state;
   words >> state;
-  if (state != "up" && state != "down") return refused("link NIC up|down");
-  wire::FaultSpec faults;
+  if ((state != "up" && state != "down") || !at_end(words)) return refused("link NIC up|down");
+  wire::FaultSpec faults = nic.faults();
   faults.link_down = state == "down";
-  return result_of(wires.set_faults(nic.name().c_str(), faults));
+  return apply(nic, faults, wires);
 }
 
 Json set_faults(Nic& nic, std::istringstream& words, wire::Factory& wires) {
   wire::FaultSpec faults;
+  faults.link_down = nic.faults().link_down;
   std::string list;
   words >> list;
+  if (!at_end(words)) return refused("faults NIC loss=PPM,...; without a blank between");
   std::istringstream items(list);
   for (std::string item; std::getline(items, item, ',');) {
     const std::size_t equals = item.find('=');
@@ -56,7 +66,7 @@ Json set_faults(Nic& nic, std::istringstream& words, wire::Factory& wires) {
     else
       return refused(key + ": unknown; there are loss, duplicate, reorder, corrupt, delay, seed");
   }
-  return result_of(wires.set_faults(nic.name().c_str(), faults));
+  return apply(nic, faults, wires);
 }
 
 Json set_health(Nic& nic, std::istringstream& words) {
@@ -65,6 +75,7 @@ Json set_health(Nic& nic, std::istringstream& words) {
   words >> std::setbase(0) >> syndrome;
   if (words.fail() || syndrome > 0xff) return refused("health NIC SYNDROME [fatal]; a syndrome has 8 bits");
   words >> fatal;
+  if ((!fatal.empty() && fatal != "fatal") || !at_end(words)) return refused("health NIC SYNDROME [fatal]");
   nic.function().set_health(static_cast<model::pci::Health>(syndrome), fatal == "fatal");
   return {{"ok", true}};
 }
@@ -86,16 +97,15 @@ Json counters(Nic& nic, wire::Factory& wires) {
 
 Json objects(Nic& nic) {
   std::array<model::ObjectCount, 64> counts;
-  const std::size_t kinds = nic.function().hca().count_objects(counts);
+  const model::Hca* const hca = nic.function().hca();
+  if (!hca) return refused("the card did not come out of its reset: memory ran out");
+  const std::size_t kinds = hca->count_objects(counts);
   Json answer{{"ok", true}};
   for (std::size_t i = 0; i < kinds; ++i) answer["objects"][counts[i].kind] = counts[i].live;
   return answer;
 }
 
-}  // namespace
-
-std::string execute_control(const std::string& line, const std::vector<Owned<Nic>>& nics,
-                            wire::Factory& wires) {
+Json execute(const std::string& line, const std::vector<Owned<Nic>>& nics, wire::Factory& wires) {
   std::istringstream words(line);
   std::string command, name;
   words >> command >> name;
@@ -105,13 +115,21 @@ std::string execute_control(const std::string& line, const std::vector<Owned<Nic
     names += " " + each->name();
     if (each->name() == name) nic = each.get();
   }
-  if (!nic) return refused("no NIC '" + name + "'; there are" + names).dump();
-  if (command == "link") return set_link(*nic, words, wires).dump();
-  if (command == "faults") return set_faults(*nic, words, wires).dump();
-  if (command == "health") return set_health(*nic, words).dump();
-  if (command == "counters") return counters(*nic, wires).dump();
-  if (command == "objects") return objects(*nic).dump();
-  return refused("'" + command + "': unknown; there are link, faults, health, counters, objects").dump();
+  if (!nic) return refused("no NIC '" + name + "'; there are" + names);
+  if (command == "link") return set_link(*nic, words, wires);
+  if (command == "faults") return set_faults(*nic, words, wires);
+  if (command == "health") return set_health(*nic, words);
+  if (command == "counters") return counters(*nic, wires);
+  if (command == "objects") return objects(*nic);
+  return refused("'" + command + "': unknown; there are link, faults, health, counters, objects");
+}
+
+}  // namespace
+
+std::string execute_control(const std::string& line, const std::vector<Owned<Nic>>& nics,
+                            wire::Factory& wires) {
+  // What came need not be UTF-8; JSON must be.
+  return execute(line, nics, wires).dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
 }  // namespace chime::serve

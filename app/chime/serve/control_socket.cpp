@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 
 #include <array>
@@ -24,7 +25,8 @@ Result<Control> Control::listen(const std::string& path) {
   std::memcpy(address.sun_path, path.c_str(), path.size());
   Control control;
   control.listener_ = Descriptor(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  ::unlink(path.c_str());
+  // A socket that an earlier process left may go; nothing else.
+  if (struct stat file; ::lstat(path.c_str(), &file) == 0 && S_ISSOCK(file.st_mode)) ::unlink(path.c_str());
   if (!control.listener_ ||
       ::bind(control.listener_.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0 ||
       ::listen(control.listener_.get(), 4) != 0) {

@@ -27,6 +27,11 @@ void GuestMemory::clear() noexcept {
 
 Result<> GuestMemory::replace(const ProxySysmem& map, std::span<const int> descriptors) noexcept {
   Regions next;
+  if (descriptors.size() > next.size()) {
+    clear();
+    return fail(EINVAL, "the guest's memory has %zu regions; there is room for %u", descriptors.size(),
+                proxy_regions);
+  }
   for (std::size_t i = 0; i < descriptors.size(); ++i) {
     struct stat file;
     if (fstat(descriptors[i], &file) != 0 || file.st_size < 0) {
@@ -42,6 +47,12 @@ Result<> GuestMemory::replace(const ProxySysmem& map, std::span<const int> descr
       return fail(EINVAL, "the guest's memory region %zu (%#llx bytes at %#llx of a file of %#llx) is none",
                   i, static_cast<unsigned long long>(map.size[i]), static_cast<unsigned long long>(offset),
                   static_cast<unsigned long long>(length));
+    }
+    for (std::size_t j = 0; j < i; ++j) {
+      if (!next[i].overlaps(next[j])) continue;
+      clear();
+      return fail(EINVAL, "the guest's memory regions %zu and %zu overlap at %#llx", j, i,
+                  static_cast<unsigned long long>(map.address[i]));
     }
   }
   bool changed = false;

@@ -36,6 +36,9 @@ class GuestMemory final : public model::HostMemory {
     std::uint64_t device = 0;
     std::uint64_t inode = 0;
 
+    bool overlaps(const Region& other) const noexcept {
+      return address < other.address + other.size && other.address < address + size;
+    }
     bool same_piece(const Region& other) const noexcept {
       return address == other.address && size == other.size && offset == other.offset &&
              device == other.device && inode == other.inode;

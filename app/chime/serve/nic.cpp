@@ -18,7 +18,8 @@ Result<std::uint64_t> parse_mac(const std::string& text) {
     if (error != std::errc() || end != part.data() + part.size() || value > 0xff || part.size() > 2) break;
     mac = mac << 8 | value;
   }
-  if (bytes != 6 || !in.eof() || mac == 0 || (mac >> 40 & 1)) {
+  if (bytes != 6 || text.size() > sizeof "00:00:00:00:00:00" - 1 || text.back() == ':' || mac == 0 ||
+      (mac >> 40 & 1)) {
     return fail(EINVAL, "mac=%s is no unicast address such as 02:00:00:00:00:01", text.c_str());
   }
   return mac;

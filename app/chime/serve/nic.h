@@ -55,6 +55,8 @@ class Nic {
 
   model::pci::Function& function() noexcept { return *function_; }
   GuestMemory& memory() noexcept { return memory_; }
+  /// What is wrong with its wire, all of it: each control command replaces a part.
+  wire::FaultSpec& faults() noexcept { return faults_; }
   const Qtest& qtest() const noexcept { return qtest_; }
   std::uint64_t errors() const noexcept { return findings_.errors(); }
 
@@ -65,6 +67,7 @@ class Nic {
   model::SystemClock clock_;
   GuestMemory memory_;
   model::Profile profile_;
+  wire::FaultSpec faults_;
   Owned<wire::Port> wire_;
   Owned<model::pci::Function> function_;
   Owned<ProxyDevice> device_;

@@ -17,14 +17,18 @@ void ProxyConnection::close_descriptors() noexcept {
   descriptor_count_ = 0;
 }
 
-void ProxyConnection::take_descriptors(std::span<const int> came) noexcept {
+/// @return false: there were too many; those are closed
+bool ProxyConnection::take_descriptors(std::span<const int> came) noexcept {
+  bool all = true;
   for (const int fd : came) {
     if (descriptor_count_ < descriptors_.size()) {
       descriptors_[descriptor_count_++] = fd;
     } else {
       ::close(fd);
+      all = false;
     }
   }
+  return all;
 }
 
 /// Reads until the buffer has so many bytes. @return false: not yet
@@ -44,13 +48,15 @@ Result<bool> ProxyConnection::fill(std::size_t bytes) noexcept {
       return fail(errno == ECONNRESET ? EPIPE : errno, "reading QEMU's message: %s", std::strerror(errno));
     }
     filled_ += static_cast<std::size_t>(got);
+    bool all = (header.msg_flags & MSG_CTRUNC) == 0;
     for (cmsghdr* c = CMSG_FIRSTHDR(&header); c; c = CMSG_NXTHDR(&header, c)) {
       if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS) continue;
       std::array<int, proxy_regions> came;
       const std::size_t count = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
       std::memcpy(came.data(), CMSG_DATA(c), count * sizeof(int));
-      take_descriptors(std::span(came).first(count));
+      all &= take_descriptors(std::span(came).first(count));
     }
+    if (!all) return fail(EPROTO, "a message has more than %u file descriptors", proxy_regions);
   }
   return true;
 }
@@ -88,9 +94,10 @@ Result<> ProxyConnection::answer(std::uint64_t value) noexcept {
   const auto* at = reinterpret_cast<const char*>(&message);
   std::size_t left = sizeof message;
   while (left > 0) {
-    const ssize_t sent = send(socket_.get(), at, left, MSG_NOSIGNAL);
+    const ssize_t sent = send(socket_.get(), at, left, MSG_NOSIGNAL | MSG_DONTWAIT);
     if (sent < 0) {
       if (errno == EINTR) continue;
+      if (errno == EAGAIN) return fail(EPROTO, "QEMU asks on and takes no answers");
       return fail(errno == ECONNRESET ? EPIPE : errno, "answering QEMU: %s", std::strerror(errno));
     }
     at += sent;

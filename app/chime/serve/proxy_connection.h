@@ -36,7 +36,7 @@ class ProxyConnection {
 
  private:
   Result<bool> fill(std::size_t bytes) noexcept;
-  void take_descriptors(std::span<const int> came) noexcept;
+  bool take_descriptors(std::span<const int> came) noexcept;
   void close_descriptors() noexcept;
 
   Descriptor socket_;

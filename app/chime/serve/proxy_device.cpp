@@ -21,13 +21,13 @@ Result<T> payload_as(const ProxyConnection::Message& message) noexcept {
 
 Result<unsigned> ProxyDevice::serve() noexcept {
   unsigned served = 0;
-  for (;;) {
+  for (; served < most; ++served) {
     auto message = connection_.next();
     if (!message) return fail(message.error());
-    if (!*message) return served;
+    if (!*message) break;
     if (auto done = execute(**message); !done) return fail(done.error());
-    ++served;
   }
+  return served;
 }
 
 Result<> ProxyDevice::execute(const ProxyConnection::Message& message) noexcept {

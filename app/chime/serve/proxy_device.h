@@ -18,7 +18,11 @@ class ProxyDevice {
       : connection_(std::move(socket)), function_(function), memory_(memory) {}
 
   int fd() const noexcept { return connection_.fd(); }
-  /// Serves what has come. @return messages served; EPIPE: QEMU is gone; EPROTO: what came makes no sense
+  /// Messages served at once: other cards want their turn.
+  static constexpr unsigned most = 64;
+
+  /// Serves what has come, at most so many messages. @return messages served; EPIPE: QEMU is gone; EPROTO:
+  /// what came makes no sense
   Result<unsigned> serve() noexcept;
 
  private:

@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A guest that stays up and runs one script after the other, over its second serial port."""
+
+import base64
+import pathlib
+import socket
+import time
+
+from .kernel import Kernel
+from .machine import Machine
+
+# Runs what comes, a line of base64 a script, each in a shell of its own. The answer lies between two lines that no
+# output holds by chance.
+AGENT = r"""
+stty -F /dev/ttyS1 raw -echo
+exec 3<>/dev/ttyS1
+printf '@ready\n' >&3
+while read -r mark script <&3; do
+  printf '%s' "$script" | base64 -d > /run/script
+  bash /run/script > /run/answer 2>&1 3>&- < /dev/null
+  status=$?
+  { printf '@%s\n' "$mark"; cat /run/answer; printf '\n@%s %d\n' "$mark" "$status"; } >&3
+done
+"""
+
+
+class GuestError(Exception):
+    """The guest did not answer, or a script ended with another status than 0."""
+
+
+class Session:
+    """One machine with a prompt for programs: `run` returns what a script wrote."""
+
+    def __init__(self, kernel: Kernel, folder: pathlib.Path, work: pathlib.Path, memory: str = "1G",
+                 cpu: int | None = None, reboots: bool = False):
+        self.port = folder / "agent"
+        self.listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self.listener.bind(str(self.port))
+        self.listener.listen(1)
+        self.machine = Machine(kernel, folder, AGENT, work, memory, cpu, "loglevel=7", reboots=reboots,
+                               qemu_arguments=f"-chardev socket,id=agent,path={self.port} -serial chardev:agent")
+        self.connection: socket.socket | None = None
+        self.buffer = b""
+        self.count = 0
+
+    def start(self, timeout: float = 300) -> None:
+        self.machine.start()
+        self.listener.settimeout(20)
+        try:
+            self.connection, _ = self.listener.accept()
+        except TimeoutError as error:
+            log = (self.machine.folder / "qemu.log").read_text(errors="replace")
+            raise GuestError(f"QEMU did not start: {log}") from error
+        self.ready(timeout)
+
+    def ready(self, timeout: float = 300) -> None:
+        """Waits until the guest is up, for the first time or after a reboot."""
+        self._until(b"@ready\n", timeout)
+
+    def run(self, script: str, timeout: float = 180, check: bool = True) -> str:
+        """@return the script's output. GuestError when it fails, unless `check` is off, or when it takes too long."""
+        output, status = self.status(script, timeout)
+        if check and status != 0:
+            raise GuestError(f"status {status} of {script!r}:\n{output}")
+        return output
+
+    def status(self, script: str, timeout: float = 180) -> tuple[str, int]:
+        """The script's output and exit status."""
+        self.count += 1
+        mark = f"answer{self.count}".encode()
+        self.connection.sendall(mark + b" " + base64.b64encode(script.encode()) + b"\n")
+        self._until(b"@" + mark + b"\n", timeout)
+        output = self._until(b"\n@" + mark + b" ", timeout)
+        status = self._until(b"\n", timeout)
+        return output.decode(errors="replace").strip("\n"), int(status)
+
+    def _until(self, end: bytes, timeout: float) -> bytes:
+        deadline = time.monotonic() + timeout
+        while (at := self.buffer.find(end)) < 0:
+            self.connection.settimeout(max(0.01, deadline - time.monotonic()))
+            try:
+                part = self.connection.recv(65536)
+            except TimeoutError as error:
+                raise GuestError(f"no answer within {timeout:.0f} s; the console ends:\n"
+                                 + self.machine.output()[-3000:]) from error
+            if not part:
+                raise GuestError("the guest is gone; its console ends:\n" + self.machine.output()[-3000:])
+            self.buffer += part
+        found, self.buffer = self.buffer[:at], self.buffer[at + len(end):]
+        return found
+
+    def stop(self) -> None:
+        for end in (self.connection, self.listener):
+            if end:
+                end.close()
+        self.machine.stop()

@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Fixtures of the guest tests. Run: /usr/bin/python3 -B -m pytest test/guest --build BUILDDIR"""
+import pathlib
+import re
+import shutil
+import sys
+
+import pytest
+
+SOURCE = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(SOURCE / "devtools"))
+
+from virtual_machine import kernel as kernels  # noqa: E402
+from virtual_machine.machine import Card, Server  # noqa: E402
+from virtual_machine.session import Session  # noqa: E402
+
+# What the kernel says of a card that is well; anything else that looks like this is a fault.
+FAULTS = re.compile(r"WARN|BUG|Oops|Call Trace|stall|hung task|lockup|failed|timeout|timed out|corrupt|error", re.IGNORECASE)
+
+
+def pytest_addoption(parser):
+    parser.addoption("--build", default=str(SOURCE / "build"), help="the Meson build folder")
+
+
+@pytest.fixture(scope="session")
+def build(request) -> pathlib.Path:
+    folder = pathlib.Path(request.config.getoption("--build")).resolve()
+    if not (folder / "app" / "chime" / "chime").exists():
+        pytest.exit(f"no {folder}/app/chime/chime; build it: ninja -C {folder}", returncode=2)
+    if not shutil.which("qemu-system-x86_64"):
+        pytest.exit("no qemu-system-x86_64; install it: devtools/install-packages guest", returncode=2)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def kernel(build) -> kernels.Kernel:
+    # One kernel for all build folders of this tree: its package is large.
+    return kernels.fetch(SOURCE / "build" / "vm", print)
+
+
+class Guest:
+    """A guest that is up, its cards, and the process that serves them."""
+
+    def __init__(self, session: Session, server: Server):
+        self.session = session
+        self.server = server
+        self.run = session.run
+        self.status = session.status
+        self.control = server.control
+
+    def mark(self) -> None:
+        """faults() will look behind here only."""
+        self.run("echo chime-mark > /dev/kmsg")
+
+    def faults(self, *expected: str) -> list[str]:
+        """Lines of the kernel's log since mark() that look like a fault, but for those with an expected text."""
+        lines = self.run("dmesg").rpartition("chime-mark")[2].splitlines()
+        drivers = [line for line in lines if "mlx5" in line or "eth" in line or re.search(r"WARN|BUG|Call Trace|hung", line)]
+        return [line for line in drivers if FAULTS.search(line) and not any(text in line for text in expected)]
+
+    def objects(self, nic: str) -> dict[str, int]:
+        """Live objects of a card by kind, those of which there are none left out."""
+        answer = self.control(f"objects {nic}")
+        assert answer["ok"], answer
+        return {kind: live for kind, live in answer["objects"].items() if live}
+
+    def statistics(self, interface: str, namespace: str = "") -> dict[str, int]:
+        """ethtool -S"""
+        text = self.run(f"{namespace} ethtool -S {interface}")
+        return {name: int(value) for name, value in re.findall(r"^\s+(\S+): (\d+)$", text, re.MULTILINE)}
+
+
+@pytest.fixture(scope="module")
+def boot(build, kernel, tmp_path_factory):
+    """Boots a guest: boot([("net0", {"wire": "loop"})], eal="--vdev ...")."""
+    started = []
+
+    def start(cards, eal: str = "", reboots: bool = False) -> Guest:
+        folder = tmp_path_factory.mktemp("guest")
+        server = Server(build / "app" / "chime" / "chime", folder, eal, 0)
+        session = Session(kernel, folder, SOURCE, cpu=0, reboots=reboots)
+        started.append((session, server))
+        for name, options in cards:
+            session.machine.insert(Card(name, **options), server)
+        server.start()
+        session.start()
+        return Guest(session, server)
+
+    yield start
+    for session, server in started:
+        session.stop()
+        server.stop()
