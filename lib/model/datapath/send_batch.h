@@ -50,6 +50,10 @@ struct SendBatch {
     return frame_count == max_frames || completion_count == max_frames ||
            segment_count + max_request_segments > max_segments;
   }
+  /// After a request whose first frames may have gone: the scratch, if it is there, belongs to its last ones.
+  void hold(const std::byte* of_frames) noexcept {
+    if (of_frames == request.data()) request_used = true;
+  }
   void clear() noexcept {
     frame_count = segment_count = completion_count = 0;
     request_used = false;

@@ -268,6 +268,7 @@ SendOutcome Transmit::large_send(Sq& sq, std::byte* ring, const std::byte* wqe, 
     if (!short_enough(sq)) break;
     if (batch_.full()) complete_batch(sq);
   }
+  batch_.hold(whole);
   return {};
 }
 
@@ -291,6 +292,7 @@ SendOutcome Transmit::multi_packet_send(Sq& sq, std::byte* ring, const std::byte
     short_enough(sq);
     if (batch_.full()) complete_batch(sq);
   }
+  batch_.hold(whole);
   return {};
 }
 

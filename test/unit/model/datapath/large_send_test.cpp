@@ -128,6 +128,28 @@ TEST_F(LargeSend, InManyPieces) {
   EXPECT_EQ(send(header, segments, payload, 1460).size(), 172u);
 }
 
+/// The ring is in pages, so that requests are put together in scratch memory: the payload of the first is
+/// there until its last frame is sent.
+TEST_F(LargeSend, RequestsInPiecesFollowEachOther) {
+  SendQueue pages = rig.make_sq(7, cq);
+  rig.memory.scatter();
+  const Bytes header = FrameBuilder().ethernet(0x0800).ipv4(6, 20).tcp().bytes();
+  const Bytes payload = pattern(800);
+  pages.post({{.in_line = payload}}, {.inline_header = header, .mss = 10, .opcode = prm::wqe_opcode::lso});
+  pages.post({{.in_line = udp4_frame(900)}});
+  rig.ring(pages);
+  rig.run();
+  ASSERT_EQ(rig.wire.sent.size(), 81u);
+  for (std::size_t i = 0; i < 80; ++i) {
+    const Bytes& frame = rig.wire.sent[i];
+    ASSERT_EQ(frame.size(), 64u);
+    EXPECT_TRUE(
+        std::equal(frame.begin() + 54, frame.end(), payload.begin() + static_cast<std::ptrdiff_t>(i) * 10))
+        << i;
+  }
+  EXPECT_EQ(rig.wire.sent[80], udp4_frame(900));
+}
+
 TEST_F(LargeSend, AShortLastFrameIsPadded) {
   const Bytes header = FrameBuilder().ethernet(0x0800).ipv4(6, 20).tcp().bytes();
   sq.post({pointer(rig, pattern(1003))},
