@@ -109,7 +109,8 @@ struct rte_pmd_chime_rdma_capa {
 /** @return 0, -ENODEV (no such port, or not of this driver), -ENOTSUP (secondary process) */
 int rte_pmd_chime_rdma_capa_get(uint16_t port_id, struct rte_pmd_chime_rdma_capa* capa);
 
-/** A place of the port's GID table. @param gid 16 bytes @param mac 6 bytes @return 0, -ENOENT: empty or none
+/** A place of the port's GID table. @param port_id of the port @param index from 0 @param gid 16 bytes @param
+ * mac 6 bytes @return 0, -ENOENT: empty or none
  */
 int rte_pmd_chime_gid_get(uint16_t port_id, uint32_t index, uint8_t* gid, uint8_t* mac);
 
@@ -126,6 +127,7 @@ enum rte_pmd_chime_write_atomicity {
 
 /**
  * Whether a remote write is atomic against atomics. @param port_id of the receiver (a card like it)
+ * @param address of the write @param length of the write, bytes
  * @param qp_flags of the receiving queue pair @return enum rte_pmd_chime_write_atomicity, or a negative errno
  * value; where a condition fails, rte_pmd_chime_last_error() says it in words
  */
@@ -154,6 +156,7 @@ struct rte_pmd_chime_mem_desc {
 
 /**
  * Registers a range of this process's memory. It must stay mapped until it is unregistered.
+ * @param port_id of the port @param address first byte @param length bytes
  * @param rights RTE_PMD_CHIME_LOCAL_WRITE, ... @return NULL: EINVAL, EFAULT (not mapped writable), ENOMEM,
  * ENODEV
  */
@@ -178,6 +181,7 @@ int rte_pmd_chime_mem_export(const struct rte_pmd_chime_mem* mem, uint32_t part,
                              struct rte_pmd_chime_mem_desc* desc);
 /**
  * Whether a descriptor is whole, and an access lies within it, is aligned (atomics) and allowed.
+ * @param desc the descriptor @param offset of the access from its address @param length of the access, bytes
  * @param right RTE_PMD_CHIME_REMOTE_READ, _WRITE or _ATOMIC; 0: any
  * @return 0, -EBADMSG (torn, or of another byte order), -ERANGE, -EACCES, -EINVAL (not aligned)
  */
@@ -200,7 +204,7 @@ struct rte_pmd_chime_worker_conf {
   int32_t socket; /**< NUMA node of rings; -1: any */
 };
 
-/** @param conf NULL: defaults @return NULL: EINVAL, ENOMEM, ENODEV, ENOTSUP */
+/** @param port_id of the port @param conf NULL: defaults @return NULL: EINVAL, ENOMEM, ENODEV, ENOTSUP */
 struct rte_pmd_chime_worker* rte_pmd_chime_worker_create(uint16_t port_id,
                                                          const struct rte_pmd_chime_worker_conf* conf);
 /** @return 0, -EBUSY: it has queue pairs. NULL is ignored. */
@@ -243,7 +247,7 @@ struct rte_pmd_chime_qp_conf {
 struct rte_pmd_chime_endpoint {
   uint32_t qpn;
   uint32_t psn;    /**< its first packet's */
-  uint8_t gid[16]; /**< an IPv4 address is ::ffff:a.b.c.d */
+  uint8_t gid[16]; /**< an IPv4 address is mapped into IPv6 (RFC 4291, 2.5.5.2) */
   uint8_t mac[6];
   uint16_t mtu;   /**< bytes of a packet's payload: 256, 512, 1024, 2048 or 4096 */
   uint16_t depth; /**< reads and atomics that it answers at once */
@@ -275,7 +279,8 @@ void rte_pmd_chime_qp_destroy(struct rte_pmd_chime_qp* qp);
 /** What the other end must know; another one after every reset. */
 int rte_pmd_chime_qp_local(const struct rte_pmd_chime_qp* qp, struct rte_pmd_chime_endpoint* endpoint);
 /**
- * To ready-to-send. @param path NULL: as rte_pmd_chime_path_default() has it
+ * To ready-to-send. @param qp in reset @param remote the other end
+ * @param path NULL: as rte_pmd_chime_path_default() has it
  * @return 0, -EBADMSG (torn endpoint), -EINVAL (a field is impossible), -EISCONN (reset it first), -ENODEV
  */
 int rte_pmd_chime_qp_connect(struct rte_pmd_chime_qp* qp, const struct rte_pmd_chime_endpoint* remote,
@@ -335,7 +340,8 @@ int rte_pmd_chime_mem_desc_parse(const char* text, struct rte_pmd_chime_mem_desc
 
 /**
  * A TCP connection to exchange them over; an ordinary socket, to be closed with close().
- * @param where "HOST:PORT", "[IPv6]:PORT" or ":PORT" @return a file descriptor, -ETIMEDOUT, -EINVAL, ...
+ * @param where "HOST:PORT", "[IPv6]:PORT" or ":PORT" @param timeout_ms milliseconds to wait
+ * @return a file descriptor, -ETIMEDOUT, -EINVAL, ...
  */
 int rte_pmd_chime_exchange_accept(const char* where, uint32_t timeout_ms);
 /** Tries again until the time is over: the peer may start later. */
@@ -488,7 +494,8 @@ static inline void rte_pmd_chime_op_swap(struct rte_pmd_chime_op* op, uint64_t v
   op->operand[0].value = value;
 }
 /**
- * Adds to several fields at once. @param boundary a set bit is the most significant bit of a field
+ * Adds to several fields at once. @param op the operation @param add summands, a field each
+ * @param boundary a set bit is the most significant bit of a field
  */
 static inline void rte_pmd_chime_op_add_fields(struct rte_pmd_chime_op* op, uint64_t add, uint64_t boundary) {
   op->opcode = RTE_PMD_CHIME_MASKED_FETCH_ADD;
