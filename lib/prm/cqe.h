@@ -118,6 +118,23 @@ inline constexpr std::uint8_t cqe_solicited = 0x02;
 inline constexpr std::uint8_t cqe_inline_32 = 0x04;
 inline constexpr std::uint8_t cqe_inline_64 = 0x08;
 
+/// op_own format [3:2] 3: a compressed block; byte_cnt CQEs in all, of which this one has what they share,
+/// and the next one, the ninth, the seventeenth are arrays of eight mini CQEs.
+inline constexpr std::uint8_t cqe_compressed = 0x0c;
+
+/// What a CQE of a compressed block has for itself.
+struct MiniCqe {
+  Be16 check_sum;     ///< or, with the next, rss_hash_result
+  Be16 stride_index;  ///< wqe_counter
+  Be32 byte_cnt;
+};
+static_assert(sizeof(MiniCqe) == 8 && offsetof(MiniCqe, byte_cnt) == 4);
+inline constexpr unsigned mini_cqes = 8;  ///< of an array
+
+/// byte_cnt of a striding queue's packet: bytes [15:0], strides that it took [29:16], filler bit 31.
+inline constexpr std::uint32_t cqe_filler = 0x80000000;
+inline constexpr unsigned cqe_strides_shift = 16;
+
 inline constexpr std::uint8_t cqe_l4_ok = 0x04;
 inline constexpr std::uint8_t cqe_l3_ok = 0x02;
 inline constexpr std::uint8_t cqe_l2_ok = 0x01;

@@ -83,6 +83,8 @@ class Parser {
     if (indexed) {
       std::string_view digits = name.substr(bracket + 1);
       if (!take_number(digits, index) || digits != "]") return "has an index that is no number";
+      // No element is narrower than a bit; a larger index could wrap around to the buffer's start below.
+      if (index >= bytes_.size() * 8) return "is past the end of the buffer";
       name = name.substr(0, bracket);
     }
     if (equals == std::string_view::npos) return enter(scope, name, index, indexed);

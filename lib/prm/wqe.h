@@ -119,6 +119,15 @@ struct WqeData {
 };
 static_assert(sizeof(WqeData) == 16 && offsetof(WqeData, lkey) == 4 && offsetof(WqeData, address) == 8);
 
+/// First unit of a receive WQE in a linked list or with strides; data segments follow.
+struct WqeNext {
+  Be16 reserved_00;
+  Be16 next_wqe_index;  ///< linked list: the WQE that is consumed after this one
+  std::uint8_t signature;
+  std::uint8_t reserved_05[11];
+};
+static_assert(sizeof(WqeNext) == 16 && offsetof(WqeNext, next_wqe_index) == 2);
+
 /// After the control segment of RDMA and atomic operations.
 struct WqeRaddr {
   Be64 address;

@@ -78,6 +78,20 @@ def test_link_settings(guest):
     assert re.search(r"Speed: \d+Mb/s", text) and "Duplex: Full" in text and "Link detected: yes" in text
 
 
+def test_module(guest):
+    text = guest.run("ethtool -m eth0")
+    assert "QSFP28" in text and "100G Base-CR4" in text
+    assert re.search(r"^\s*Vendor name\s*: Chime\s*$", text, re.MULTILINE)
+    assert "Direct Attach Copper" in guest.run("ethtool eth0")
+
+
+def test_error_correction(guest):
+    assert "Active FEC encoding: RS" in guest.run("ethtool --show-fec eth0")
+    guest.run("ethtool --set-fec eth0 encoding off")
+    assert "Active FEC encoding: Off" in guest.run("ethtool --show-fec eth0")
+    guest.run("ethtool --set-fec eth0 encoding auto")
+
+
 def test_features(guest):
     text = guest.run("ethtool -k eth0")
     for feature in ("rx-checksumming", "tx-checksum-ip-generic", "tx-tcp-segmentation", "tx-tcp6-segmentation",
@@ -168,6 +182,20 @@ def test_promiscuous_and_multicast(guest):
     guest.run("ip link set eth0 promisc off; ip link set eth0 allmulticast off")
     text = guest.run("ping -c 3 -i 0.01 -6 ff02::1%eth0")
     assert "3 received" in text
+
+
+def test_compressed_completions(guest):
+    guest.mark()
+    guest.run("ethtool --set-priv-flags eth0 rx_cqe_compress on")
+    before = guest.statistics("eth0")
+    ping(guest, 20)
+    assert iperf(guest, "-R") > 0
+    after = guest.statistics("eth0")
+    assert after["rx_cqe_compress_blks"] > before["rx_cqe_compress_blks"]
+    assert after["rx_cqe_compress_pkts"] - before["rx_cqe_compress_pkts"] > 10
+    guest.run("ethtool --set-priv-flags eth0 rx_cqe_compress off")
+    ping(guest)
+    assert guest.faults() == []
 
 
 def iperf(guest, options: str = "") -> float:

@@ -23,6 +23,30 @@ bool take_moderation(Command& c, prm::ConstView<Q> cqc, std::uint32_t select, Cq
   return true;
 }
 
+bool take_compression(Command& c, prm::ConstView<Q> cqc, Cq& cq) noexcept {
+  if (!cqc.get(Q::cqe_comp_en)) return true;
+  const auto caps = c.card.capabilities.general();
+  if (!caps.get(Caps::cqe_compression)) return c.absent(1, Rule::cq_feature, "cqe_comp_en"), false;
+  if (cqc.get(Q::cqe_sz) != prm::cqc_cqe_sz::bytes_64 || cqc.get(Q::cqe_compression_layout) != 0) {
+    c.refuse(Rule::cq_feature, 0,
+             "compression of CQEs with cqe_sz %u in layout %u; the card has it for 64 bytes in layout 0",
+             static_cast<unsigned>(cqc.get(Q::cqe_sz)), cqc.get(Q::cqe_compression_layout));
+    return false;
+  }
+  const std::uint32_t format = cqc.get(Q::mini_cqe_res_format);
+  const bool known = format == static_cast<std::uint32_t>(CqeCompression::hash) ||
+                     format == static_cast<std::uint32_t>(CqeCompression::checksum) ||
+                     (format == static_cast<std::uint32_t>(CqeCompression::checksum_stride) &&
+                      caps.get(Caps::mini_cqe_resp_stride_index));
+  if (!known) {
+    c.refuse(Rule::cq_feature, format, "mini_cqe_res_format %u; there are 0 (hash), 1 (checksum)%s", format,
+             caps.get(Caps::mini_cqe_resp_stride_index) ? ", 3 (checksum and stride)" : "");
+    return false;
+  }
+  cq.compression = static_cast<CqeCompression>(format);
+  return true;
+}
+
 bool take_features(Command& c, prm::ConstView<Q> cqc, Cq& cq) noexcept {
   const auto caps = c.card.capabilities.general();
   const auto element = static_cast<std::uint32_t>(cqc.get(Q::cqe_sz));
@@ -30,10 +54,8 @@ bool take_features(Command& c, prm::ConstView<Q> cqc, Cq& cq) noexcept {
     c.refuse(Rule::cq_feature, 0, "cqe_sz %u; there are 0 (64 bytes) and 1 (128 bytes)", element);
     return false;
   }
-  if (!c.absent(cqc.get(Q::cqe_comp_en), Rule::cq_feature, "cqe_comp_en") ||
-      !c.absent(cqc.get(Q::apu_cq), Rule::cq_feature, "apu_cq")) {
+  if (!c.absent(cqc.get(Q::apu_cq), Rule::cq_feature, "apu_cq") || !take_compression(c, cqc, cq))
     return false;
-  }
   if (cqc.get(Q::oi) && !caps.get(Caps::cq_oi)) {
     return c.absent(1, Rule::cq_feature, "oi"), false;
   }

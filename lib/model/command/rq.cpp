@@ -52,6 +52,40 @@ bool take_features(Command& c, prm::ConstView<R> rqc, Rq& rq) noexcept {
                                c.card.capabilities.general().get(Caps::rq_ts_format), rq.timestamp);
 }
 
+/// Units of log_wqe_num_of_strides and log_wqe_stride_size.
+constexpr std::uint32_t log_strides_base = 9, log_stride_bytes_base = 6;
+
+prm::wq_type type_of(const Strides& strides) noexcept {
+  if (!strides) return prm::wq_type::cyclic;
+  return strides.linked ? prm::wq_type::linked_list_striding_rq : prm::wq_type::cyclic_striding_rq;
+}
+
+bool take_strides(Command& c, prm::ConstView<prm::wq> wq, Rq& rq) noexcept {
+  using W = prm::wq;
+  const prm::wq_type type = wq.get(W::wq_type);
+  if (type == prm::wq_type::cyclic) return true;
+  // A 4-bit number with a sign, since ext_stride_num_range.
+  const std::uint32_t field = wq.get(W::log_wqe_num_of_strides);
+  const int log_count = static_cast<int>(log_strides_base + field) - (field & 8 ? 16 : 0);
+  const int least = c.card.capabilities.general().get(Caps::ext_stride_num_range) ? 3 : int{log_strides_base};
+  const std::uint32_t log_bytes = log_stride_bytes_base + wq.get(W::log_wqe_stride_size);
+  if (log_count < least) {
+    c.refuse(Rule::wq_stride, 0, "2^%d strides a request; the card has 2^%d and more", log_count, least);
+    return false;
+  }
+  constexpr std::uint32_t least_log_wqe = 5;  // next segment and data segment
+  if (rq.ring.log_stride < least_log_wqe) {
+    c.refuse(Rule::wq_stride, 0, "requests of 2^%u bytes; with strides they have 2^%u and more",
+             rq.ring.log_stride, least_log_wqe);
+    return false;
+  }
+  rq.strides = {.log_count = static_cast<std::uint8_t>(log_count),
+                .log_bytes = static_cast<std::uint8_t>(log_bytes),
+                .linked = type == prm::wq_type::linked_list_striding_rq,
+                .two_byte_shift = wq.get(W::two_byte_shift_en) != 0};
+  return true;
+}
+
 }  // namespace
 
 void create_rq(Command& c, In<prm::create_rq> in, Out<prm::create_rq> out) noexcept {
@@ -68,8 +102,9 @@ void create_rq(Command& c, In<prm::create_rq> in, Out<prm::create_rq> out) noexc
   Pd* pd = without_pd ? nullptr : c.find(c.card.pds, wq.get(prm::wq::pd));
   Cq* cq = pd || without_pd ? c.find(c.card.cqs, rqc.get(R::cqn)) : nullptr;
   if (!cq || !take_counter(c, rqc.get(R::counter_set_id), *rq)) return;
-  const WorkQueueLimits limits{caps.get(Caps::log_min_stride_sz_rq), caps.get(Caps::log_max_stride_sz_rq)};
-  if (!read_work_queue(c, wq, limits, rq->ring, rq->record)) return;
+  const WorkQueueLimits limits{caps.get(Caps::log_min_stride_sz_rq), caps.get(Caps::log_max_stride_sz_rq),
+                               caps.get(Caps::striding_rq) != 0};
+  if (!read_work_queue(c, wq, limits, rq->ring, rq->record) || !take_strides(c, wq, *rq)) return;
   rq->pd = Ref<Pd>(pd);
   rq->cq = Ref<Cq>(cq);
   if (auto* made = c.publish(c.card.rqs, std::move(rq))) out.set(prm::create_rq_out::rqn, made->number);
@@ -116,12 +151,18 @@ void query_rq(Command& c, In<prm::query_rq> in, Out<prm::query_rq> out) noexcept
       .set(R::cqn, rq->cq->number)
       .set(R::counter_set_id, rq->q_counter ? rq->q_counter->number : 0);
   rqc.at(R::wq)
-      .set(prm::wq::wq_type, prm::wq_type::cyclic)
+      .set(prm::wq::wq_type, type_of(rq->strides))
       .set(prm::wq::pd, rq->pd ? rq->pd->number : 0)
       .set(prm::wq::hw_counter, rq->consumed)
       .set(prm::wq::sw_counter, rq->posted)
       .set(prm::wq::log_wq_stride, rq->ring.log_stride)
-      .set(prm::wq::log_wq_sz, rq->ring.log_size);
+      .set(prm::wq::log_wq_sz, rq->ring.log_size)
+      .set(prm::wq::two_byte_shift_en, rq->strides.two_byte_shift);
+  if (rq->strides) {
+    rqc.at(R::wq)
+        .set(prm::wq::log_wqe_num_of_strides, rq->strides.log_count - log_strides_base)
+        .set(prm::wq::log_wqe_stride_size, rq->strides.log_bytes - log_stride_bytes_base);
+  }
 }
 
 void destroy_rq(Command& c, In<prm::destroy_rq> in, Out<prm::destroy_rq>) noexcept {

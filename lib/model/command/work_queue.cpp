@@ -26,9 +26,13 @@ bool read_work_queue(Command& c, prm::ConstView<W> wq, WorkQueueLimits limits, R
   const std::uint32_t log_size = wq.get(W::log_wq_sz);
   const std::uint32_t log_stride = wq.get(W::log_wq_stride);
   const std::uint32_t largest = c.card.capabilities.general().get(prm::cmd_hca_cap::log_max_wq_sz);
-  if (wq.get(W::wq_type) != prm::wq_type::cyclic) {
-    c.refuse(Rule::wq_type, 0, "wq_type %u; this card has cyclic queues (1)",
-             static_cast<unsigned>(wq.get(W::wq_type)));
+  const prm::wq_type type = wq.get(W::wq_type);
+  const bool strides =
+      type == prm::wq_type::linked_list_striding_rq || type == prm::wq_type::cyclic_striding_rq;
+  if (type != prm::wq_type::cyclic && !(strides && limits.strides)) {
+    c.refuse(Rule::wq_type, 0, "wq_type %u; there are %s", static_cast<unsigned>(type),
+             limits.strides ? "1 (cyclic), 2 (striding linked list) and 3 (striding cyclic)"
+                            : "cyclic queues (1)");
     return false;
   }
   if (log_size > largest) {
@@ -43,7 +47,7 @@ bool read_work_queue(Command& c, prm::ConstView<W> wq, WorkQueueLimits limits, R
   if (!c.absent(wq.get(W::wq_signature), Rule::wq_feature, "wq_signature") ||
       !c.absent(wq.get(W::cd_slave), Rule::wq_feature, "cd_slave") ||
       !c.absent(wq.get(W::shampo_enable), Rule::wq_feature, "shampo_enable") ||
-      !c.absent(wq.get(W::two_byte_shift_en), Rule::wq_feature, "two_byte_shift_en")) {
+      (!strides && !c.absent(wq.get(W::two_byte_shift_en), Rule::wq_feature, "two_byte_shift_en"))) {
     return false;
   }
   const QueueIn place{.umem_valid = wq.get(W::wq_umem_valid) != 0,

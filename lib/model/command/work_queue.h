@@ -14,6 +14,7 @@ namespace chime::model {
 struct WorkQueueLimits {
   std::uint32_t min_log_stride;
   std::uint32_t max_log_stride;
+  bool strides = false;  ///< striding receive queues are possible
 };
 
 /// Reads ring and record. @return false when it refused

@@ -30,16 +30,30 @@ class Completions {
     return reinterpret_cast<prm::Cqe*>(place(cq));
   }
   /// Gives the CQE of open() to software: writes its last 8 bytes.
-  /// @param format of data in the CQE: 0, prm::cqe_inline_32 or _64
+  /// @param format of data in the CQE: 0, prm::cqe_inline_32, _64 or cqe_compressed
+  /// @param slots that the CQE takes; more than 1 for a compressed block
   void close(Cq& cq, prm::Cqe* at, std::uint32_t sop_drop_qpn, std::uint16_t wqe_counter,
-             prm::cqe_opcode opcode, bool solicited = false, std::uint8_t format = 0) noexcept {
+             prm::cqe_opcode opcode, bool solicited = false, std::uint8_t format = 0,
+             std::uint32_t slots = 1) noexcept {
     const std::uint64_t last = std::uint64_t{sop_drop_qpn} << 32 | std::uint64_t{wqe_counter} << 16 | format |
                                prm::cqe_op_own(opcode, cq.ring.owner(cq.producer));
     __atomic_store_n(reinterpret_cast<std::uint64_t*>(&at->sop_drop_qpn), prm::host_to_be(last),
                      __ATOMIC_RELEASE);
-    ++cq.producer;
+    cq.producer += slots;
     if (solicited) cq.solicited = cq.producer;
     if (cq.arm == Cq::Arm::any || (solicited && cq.arm == Cq::Arm::solicited)) event_due(cq);
+  }
+  /// Slot `i` behind the one of open(); nullptr as there.
+  prm::Cqe* slot(Cq& cq, std::uint32_t i) noexcept {
+    std::byte* at = cq.ring.at(cq.producer + i);
+    return reinterpret_cast<prm::Cqe*>(at ? at : memory_gone(cq));
+  }
+  /// Whether `count` CQEs have room.
+  bool has_room(Cq& cq, std::uint32_t count) noexcept {
+    const auto fit = [&] { return ((cq.producer + count - cq.consumer) & index_mask) <= cq.ring.size(); };
+    if (cq.overrun_ignore || fit()) return true;
+    read_consumer(cq);
+    return fit();
   }
   /// An error CQE, always solicited.
   /// @param opcode requester_error or responder_error

@@ -162,6 +162,7 @@ void Receive::serve() noexcept {
     d.buffer = d.wqe ? scatter_.locate(*d.rq, d.wqe, d.arrival->frame->length) : nullptr;
   }
   for (unsigned i = 0; i < kept; ++i) complete(deliveries_[i]);
+  compressed_.flush();
   // What was reserved for a packet that was dropped after all is there for the next.
   for (unsigned i = 0; i < kept; ++i) deliveries_[i].rq->reserved = deliveries_[i].rq->consumed;
   delivery_count_ = 0;
@@ -169,9 +170,12 @@ void Receive::serve() noexcept {
 
 bool Receive::reserve(Delivery& delivery) noexcept {
   Rq& rq = *delivery.rq;
+  if (rq.strides) {  // what a packet takes is known when those before it have theirs
+    delivery.wqe = nullptr;
+    return true;
+  }
   if (rq.reserved == rq.posted && !read_record(rq)) [[unlikely]] {
-    ++rq.out_of_buffer;
-    if (rq.q_counter) ++rq.q_counter->out_of_buffer;
+    out_of_buffer(rq);
     return false;
   }
   delivery.wqe_counter = rq.reserved++;
@@ -207,6 +211,7 @@ void Receive::complete(Delivery& delivery) noexcept {
   Rq& rq = *delivery.rq;
   if (rq.state != QueueState::ready) [[unlikely]]
     return;
+  if (rq.strides) return complete_striding(delivery);
   if (delivery.wqe_counter != rq.consumed) [[unlikely]] {
     delivery.wqe_counter = rq.consumed;
     delivery.wqe = rq.ring.at(rq.consumed);
@@ -218,8 +223,7 @@ void Receive::complete(Delivery& delivery) noexcept {
   }
   Arrival& arrival = *delivery.arrival;
   const std::uint32_t whole = arrival.frame->length;
-  const bool strip =
-      rq.vlan_strip && arrival.headers.vlans != 0 && arrival.headers.vlan_type[0] == net::ethertype_cvlan;
+  const bool strip = strips(rq, arrival);
   const std::uint32_t skip = strip ? net::vlan_tag_size : 0;
   if (delivery.buffer) [[likely]] {
     Scatter::copy(delivery.buffer, arrival.segments, skip, whole - skip);
@@ -227,10 +231,7 @@ void Receive::complete(Delivery& delivery) noexcept {
     return;
   }
   ++rq.consumed;
-  if (!arrival.summed) {
-    arrival.checksum = net::check(arrival.front, arrival.headers, arrival.segments, whole);
-    arrival.summed = true;
-  }
+  sum_up(arrival);
   write_cqe(delivery, whole - skip, strip);
 }
 
@@ -242,35 +243,71 @@ bool Receive::scatter(const Delivery& delivery, std::uint32_t skip, std::uint32_
     fail(rq, delivery.wqe_counter, outcome.fault, outcome.detail);
     return false;
   }
+  too_long(delivery, length, outcome.detail);
+  return false;
+}
+
+void Receive::too_long(const Delivery& delivery, std::uint32_t length, std::uint32_t room) noexcept {
+  Rq& rq = *delivery.rq;
   ++rq.too_long;
   if (worth_a_word(rq.too_long)) {
     report(card_, Fault::rq_too_long, rq.number,
            "RQ 0x%x: a packet of %u bytes was dropped, request %u has room for %u; so far: %llu", rq.number,
-           length, delivery.wqe_counter, outcome.detail, static_cast<unsigned long long>(rq.too_long));
+           length, delivery.wqe_counter, room, static_cast<unsigned long long>(rq.too_long));
   }
-  return false;
 }
 
-void Receive::write_cqe(const Delivery& delivery, std::uint32_t length, bool stripped) noexcept {
-  Rq& rq = *delivery.rq;
+/// Software adds what a card without cqe_checksum_full leaves out: tags that stay, and padding.
+std::uint16_t Receive::check_sum(const Arrival& arrival, bool stripped) const noexcept {
+  const net::ChecksumStatus& seen = arrival.checksum;
+  if (!checksum_full_) [[unlikely]] {
+    return seen.padding == 0 ? seen.complete
+                             : net::fold(net::Sum{seen.complete} + static_cast<std::uint16_t>(~seen.padding));
+  }
+  const std::uint32_t begin = net::ethernet_header + (stripped ? net::vlan_tag_size : 0);
+  if (arrival.headers.l3_offset <= begin) [[likely]]
+    return seen.complete;
+  return net::fold(seen.complete + net::sum_bytes(arrival.front + begin, arrival.headers.l3_offset - begin));
+}
+
+/// All but the last 8 bytes.
+inline void Receive::fill_cqe(prm::Cqe& cqe, const Delivery& delivery, std::uint32_t byte_cnt,
+                              bool stripped) const noexcept {
+  const Rq& rq = *delivery.rq;
   const Arrival& arrival = *delivery.arrival;
+  std::memset(&cqe, 0, offsetof(prm::Cqe, sop_drop_qpn));
+  if (rq.strides) cqe.wqe_id = delivery.wqe_id;
+  cqe.rss_hash_result = delivery.hash;
+  cqe.rss_hash_type = delivery.hash_type;
+  cqe.check_sum = prm::Be16::from_raw(check_sum(arrival, stripped));
+  cqe.hds_ip_ext = static_cast<std::uint8_t>(prm::cqe_l2_ok | (arrival.checksum.l3_ok ? prm::cqe_l3_ok : 0) |
+                                             (arrival.checksum.l4_ok ? prm::cqe_l4_ok : 0));
+  cqe.l4_l3_hdr_type = static_cast<std::uint8_t>(header_type(arrival.front, arrival.headers) |
+                                                 (stripped ? prm::cqe_vlan_stripped : 0));
+  if (stripped) cqe.vlan_info = arrival.headers.vlan_tci[0];
+  cqe.srqn = rq.user_index;
+  cqe.byte_cnt = byte_cnt;
+  cqe.timestamp = completions_.timestamp(rq.timestamp);
+}
+
+void Receive::write_cqe(const Delivery& delivery, std::uint32_t byte_cnt, bool stripped) noexcept {
+  Rq& rq = *delivery.rq;
+  if (rq.cq->compression != CqeCompression::none) [[unlikely]] {
+    prm::Cqe cqe;
+    fill_cqe(cqe, delivery, byte_cnt, stripped);
+    cqe.sop_drop_qpn = delivery.flow_tag;
+    cqe.wqe_counter = delivery.wqe_counter;
+    cqe.signature = 0;
+    cqe.op_own = prm::cqe_op_own(prm::cqe_opcode::responder_send, 0);
+    compressed_.add(rq, cqe);
+    return;
+  }
   prm::Cqe* const cqe = completions_.open(*rq.cq);
   if (!cqe) [[unlikely]] {
     rq.state = QueueState::error;
     return;
   }
-  std::memset(cqe, 0, offsetof(prm::Cqe, sop_drop_qpn));
-  cqe->rss_hash_result = delivery.hash;
-  cqe->rss_hash_type = delivery.hash_type;
-  cqe->check_sum = prm::Be16::from_raw(arrival.checksum.complete);
-  cqe->hds_ip_ext = static_cast<std::uint8_t>(prm::cqe_l2_ok | (arrival.checksum.l3_ok ? prm::cqe_l3_ok : 0) |
-                                              (arrival.checksum.l4_ok ? prm::cqe_l4_ok : 0));
-  cqe->l4_l3_hdr_type = static_cast<std::uint8_t>(header_type(arrival.front, arrival.headers) |
-                                                  (stripped ? prm::cqe_vlan_stripped : 0));
-  if (stripped) cqe->vlan_info = arrival.headers.vlan_tci[0];
-  cqe->srqn = rq.user_index;
-  cqe->byte_cnt = length;
-  cqe->timestamp = completions_.timestamp(rq.timestamp);
+  fill_cqe(*cqe, delivery, byte_cnt, stripped);
   completions_.close(*rq.cq, cqe, delivery.flow_tag, delivery.wqe_counter, prm::cqe_opcode::responder_send);
 }
 
@@ -280,9 +317,10 @@ void Receive::fail(Rq& rq, std::uint16_t wqe_counter, Fault fault, std::uint32_t
   report(card_, fault, rq.number, "RQ 0x%x: request %u: %s (0x%x)", rq.number, wqe_counter,
          info(fault).meaning, detail);
   rq.state = QueueState::error;
+  compressed_.flush();
   completions_.write_error(*rq.cq, prm::cqe_opcode::responder_error, fault, rq.number, wqe_counter,
                            rq.user_index);
-  rq.consumed = static_cast<std::uint16_t>(wqe_counter + 1);
+  rq.consumed = static_cast<std::uint16_t>((rq.strides ? rq.consumed : wqe_counter) + 1);
   rq.reserved = rq.consumed;
   if (rq.flush_in_error) flush(rq);
 }
@@ -299,6 +337,7 @@ void Receive::flush(Rq& rq) noexcept {
 void Receive::state_changed(Rq& rq, QueueState from) noexcept {
   if (rq.state == QueueState::reset || (from == QueueState::reset && rq.state == QueueState::ready)) {
     rq.consumed = rq.reserved = rq.posted = 0;
+    rq.wqe_open = rq.wqe_before = false;
   }
   if (rq.state == QueueState::error && rq.flush_in_error) {
     completions_.begin_burst();

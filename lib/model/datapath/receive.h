@@ -8,6 +8,7 @@
 
 #include "model/card.h"
 #include "model/datapath/completions.h"
+#include "model/datapath/compressed_cqes.h"
 #include "model/datapath/keys.h"
 #include "model/datapath/port.h"
 #include "model/datapath/scatter.h"
@@ -35,7 +36,12 @@ class Receive {
         port_(port),
         roce_(roce),
         steering_(card),
-        scatter_(keys) {}
+        scatter_(keys),
+        compressed_(completions),
+        checksum_full_(card.capabilities
+                           .view<prm::per_protocol_networking_offload_caps>(
+                               static_cast<unsigned>(prm::hca_cap_type::ethernet_offloads))
+                           .get(prm::per_protocol_networking_offload_caps::cqe_checksum_full) != 0) {}
 
   void deliver(std::span<const Frame> frames) noexcept;
   void state_changed(Rq& rq, QueueState from) noexcept;
@@ -64,6 +70,7 @@ class Receive {
     std::uint32_t hash;
     std::uint32_t flow_tag;
     std::uint16_t wqe_counter;
+    std::uint16_t wqe_id;  ///< with strides: the WQE, while wqe_counter is the stride
     std::uint8_t hash_type;
   };
 
@@ -76,8 +83,29 @@ class Receive {
   bool reserve(Delivery& delivery) noexcept;
   bool read_record(Rq& rq) noexcept;
   void complete(Delivery& delivery) noexcept;
+  void complete_striding(Delivery& delivery) noexcept;
+  bool open_wqe(Rq& rq) noexcept;
+  void take_strides(Rq& rq, std::uint32_t count) noexcept;
+  void fill_up(Delivery& delivery) noexcept;
+  void sum_up(Arrival& arrival) noexcept {
+    if (arrival.summed) return;
+    arrival.checksum = net::check(arrival.front, arrival.headers, arrival.segments, arrival.frame->length);
+    arrival.summed = true;
+  }
+  static bool strips(const Rq& rq, const Arrival& arrival) noexcept {
+    return rq.vlan_strip && arrival.headers.vlans != 0 &&
+           arrival.headers.vlan_type[0] == net::ethertype_cvlan;
+  }
+  static void out_of_buffer(Rq& rq) noexcept {
+    ++rq.out_of_buffer;
+    if (rq.q_counter) ++rq.q_counter->out_of_buffer;
+  }
+  void too_long(const Delivery& delivery, std::uint32_t length, std::uint32_t room) noexcept;
   bool scatter(const Delivery& delivery, std::uint32_t skip, std::uint32_t length) noexcept;
-  void write_cqe(const Delivery& delivery, std::uint32_t length, bool stripped) noexcept;
+  std::uint16_t check_sum(const Arrival& arrival, bool stripped) const noexcept;
+  void fill_cqe(prm::Cqe& cqe, const Delivery& delivery, std::uint32_t byte_cnt,
+                bool stripped) const noexcept;
+  void write_cqe(const Delivery& delivery, std::uint32_t byte_cnt, bool stripped) noexcept;
   void fail(Rq& rq, std::uint16_t wqe_counter, Fault fault, std::uint32_t detail) noexcept;
   void flush(Rq& rq) noexcept;
 
@@ -88,6 +116,8 @@ class Receive {
   Roce& roce_;
   Steering steering_;
   Scatter scatter_;
+  CompressedCqes compressed_;
+  const bool checksum_full_;  ///< "cqe_checksum_full": check_sum has all behind the Ethernet header
 
   std::array<Arrival, burst> arrivals_;
   std::array<Delivery, max_deliveries> deliveries_;

@@ -110,20 +110,12 @@ Scatter::Outcome Scatter::find_room(Rq& rq, const std::byte* wqe, std::uint32_t 
     const std::uint32_t key = data.lkey;
     const std::uint32_t room = room_of(data);
     if (key == prm::invalid_lkey) break;
-    std::uint64_t address = data.address;
-    std::uint32_t left = std::min(room, length - found);
-    while (left != 0) {
-      Fault fault = Fault::none;
-      const Chunk chunk = keys_.reach(key, rq.pd.get(), rq.reserved_lkey, address, left, local_write, fault);
-      if (!chunk.data) [[unlikely]]
-        return {fault, key};
-      if (piece_count_ == max_pieces) return {Fault::rq_too_long, found};
-      const auto part = static_cast<std::uint32_t>(chunk.length);
-      pieces_[piece_count_++] = {chunk.data, part};
-      address += part;
-      left -= part;
-      found += part;
+    const std::uint32_t part = std::min(room, length - found);
+    if (const Outcome outcome = add_pieces(rq, key, data.address, part); outcome.fault != Fault::none)
+        [[unlikely]] {
+      return outcome;
     }
+    found += part;
   }
   if (found < length) return {Fault::rq_too_long, found};
   return {};
@@ -134,6 +126,38 @@ Scatter::Outcome Scatter::copy(Rq& rq, const std::byte* wqe, std::span<const Seg
   if (const Outcome outcome = find_room(rq, wqe, length); outcome.fault != Fault::none) [[unlikely]] {
     return outcome;
   }
+  fill_pieces(frame, skip);
+  return {};
+}
+
+Scatter::Outcome Scatter::copy_to(Rq& rq, std::uint32_t key, std::uint64_t address,
+                                  std::span<const Segment> frame, std::uint32_t skip,
+                                  std::uint32_t length) noexcept {
+  piece_count_ = 0;
+  if (const Outcome outcome = add_pieces(rq, key, address, length); outcome.fault != Fault::none)
+    return outcome;
+  fill_pieces(frame, skip);
+  return {};
+}
+
+/// Memory that is in one piece for the card, in the pieces that it is in for us.
+Scatter::Outcome Scatter::add_pieces(Rq& rq, std::uint32_t key, std::uint64_t address,
+                                     std::uint32_t length) noexcept {
+  while (length != 0) {
+    Fault fault = Fault::none;
+    const Chunk chunk = keys_.reach(key, rq.pd.get(), rq.reserved_lkey, address, length, local_write, fault);
+    if (!chunk.data) [[unlikely]]
+      return {fault, key};
+    if (piece_count_ == max_pieces) return {Fault::rq_too_long, length};
+    const auto part = static_cast<std::uint32_t>(chunk.length);
+    pieces_[piece_count_++] = {chunk.data, part};
+    address += part;
+    length -= part;
+  }
+  return {};
+}
+
+void Scatter::fill_pieces(std::span<const Segment> frame, std::uint32_t skip) noexcept {
   Reader reader(frame);
   std::uint32_t done = 0;
   for (unsigned i = 0; i < piece_count_; ++i) {
@@ -148,7 +172,6 @@ Scatter::Outcome Scatter::copy(Rq& rq, const std::byte* wqe, std::span<const Seg
     reader.copy_to(piece.data, piece.length);
     done += piece.length;
   }
-  return {};
 }
 
 }  // namespace chime::model

@@ -26,6 +26,9 @@ class Scatter {
   /// @param length of the frame without what is left out
   Outcome copy(Rq& rq, const std::byte* wqe, std::span<const Segment> frame, std::uint32_t skip,
                std::uint32_t length) noexcept;
+  /// The same to an address.
+  Outcome copy_to(Rq& rq, std::uint32_t key, std::uint64_t address, std::span<const Segment> frame,
+                  std::uint32_t skip, std::uint32_t length) noexcept;
   /// The memory of the WQE's first segment, on its way to the caches; nullptr when not all of `length` goes
   /// there in one piece.
   std::byte* locate(Rq& rq, const std::byte* wqe, std::uint32_t length) noexcept;
@@ -41,6 +44,8 @@ class Scatter {
     std::uint32_t length;
   };
 
+  Outcome add_pieces(Rq& rq, std::uint32_t key, std::uint64_t address, std::uint32_t length) noexcept;
+  void fill_pieces(std::span<const Segment> frame, std::uint32_t skip) noexcept;
   Outcome find_room(Rq& rq, const std::byte* wqe, std::uint32_t length) noexcept;
 
   Keys& keys_;

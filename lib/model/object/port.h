@@ -71,7 +71,7 @@ struct L2Table {
   Sparse<L2Entry> entries;
 };
 
-/// What the card's registers say of its port: PAOS, PMTU, PTYS, PPCNT.
+/// What the card's registers say of its port: PAOS, PMTU, PTYS, PPLM, PPCNT.
 struct PhysicalPort {
   bool admin_up = true;
   static constexpr std::uint16_t fcs = 4;  ///< bytes; registers count it, frames here don't have it
@@ -79,6 +79,7 @@ struct PhysicalPort {
   std::uint16_t admin_mtu = 1518;      ///< bytes of frame without FCS, at most; larger ones are dropped
   std::uint32_t speeds_admin = 0;      ///< PTYS.eth_proto_admin; 0 all
   std::uint32_t ext_speeds_admin = 0;  ///< PTYS.ext_eth_proto_admin; 0 all
+  std::uint32_t fec_admin = 0;         ///< PPLM.fec_override_admin_*, the word that has them; 0 automatic
   bool autonegotiation_off = false;
   bool pause_transmit = false;
   bool pause_receive = false;

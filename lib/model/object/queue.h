@@ -53,6 +53,9 @@ struct Eq final : Object {
   std::uint32_t consumer = 0;
 };
 
+/// What a mini CQE keeps; mini_cqe_res_format.
+enum class CqeCompression : std::uint8_t { hash = 0, checksum = 1, checksum_stride = 3, none = 0xff };
+
 struct Cq final : Object {
   Cq() noexcept : Object(Kind::cq) {}
 
@@ -64,9 +67,10 @@ struct Cq final : Object {
   Ref<Eq> eq;
   Ref<Uar> uar;
   bool overrun_ignore = false;
-  bool collapsed = false;        ///< "cc": every CQE goes to element 0
-  std::uint16_t period = 0;      ///< microseconds of moderation, 0 none
-  std::uint16_t max_count = 0;   ///< CQEs of moderation, 0 none
+  bool collapsed = false;       ///< "cc": every CQE goes to element 0
+  std::uint16_t period = 0;     ///< microseconds of moderation, 0 none
+  std::uint16_t max_count = 0;  ///< CQEs of moderation, 0 none
+  CqeCompression compression = CqeCompression::none;
   std::uint8_t period_mode = 0;  ///< 0 starts by event, 1 by CQE
 
   // of the datapath
@@ -115,6 +119,17 @@ struct Sq final : Object {
   bool busy = false;
 };
 
+/// Receive WQEs of many strides: a packet takes as many as it needs, the next begins with the next.
+struct Strides {
+  std::uint8_t log_count = 0;  ///< strides of a WQE
+  std::uint8_t log_bytes = 0;  ///< of a stride; 0: the queue has none
+  bool linked = false;         ///< WQEs name their successor
+  bool two_byte_shift = false;
+
+  explicit operator bool() const noexcept { return log_bytes != 0; }
+  std::uint32_t count() const noexcept { return std::uint32_t{1} << log_count; }
+};
+
 struct Rq final : Object {
   Rq() noexcept : Object(Kind::rq) {}
 
@@ -131,8 +146,13 @@ struct Rq final : Object {
   bool flush_in_error = false;
   bool signature = false;
   TimestampFormat timestamp = TimestampFormat::free_running;
+  Strides strides;
 
   // of the datapath
+  std::uint16_t wqe = 0;       ///< with strides: the WQE that is filled, or was filled last
+  std::uint16_t stride = 0;    ///< its first free one
+  bool wqe_open = false;       ///< it has free ones
+  bool wqe_before = false;     ///< there was one
   std::uint16_t consumed = 0;  ///< WQEs filled
   std::uint16_t reserved = 0;  ///< WQEs that packets under way will fill; consumed when there are none
   std::uint16_t posted = 0;    ///< as last read from the record

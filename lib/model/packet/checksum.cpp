@@ -120,18 +120,18 @@ ChecksumStatus check(const std::byte* front, const Headers& headers, std::span<c
   const std::uint32_t behind_ip = std::uint32_t{headers.l3_offset} + headers.ip_header;
   const Sum ip = headers.ip_header == 20 ? sum_20_bytes(l3) : sum_bytes(l3, headers.ip_header);
   status.l3_ok = headers.l3 == L3::ipv6 || fold(ip) == 0xffff;
+  if (headers.ip_end < frame_length) {
+    const Sum padding = sum(headers.ip_end, frame_length);
+    status.padding = fold((headers.ip_end - headers.l3_offset) & 1 ? at_odd_place(padding) : padding);
+  }
   if (headers.l4 != L4::tcp && headers.l4 != L4::udp) {
     status.complete = fold(ip + sum(behind_ip, frame_length));
     return status;
   }
   const Sum datagram = sum(headers.l4_offset, headers.ip_end);
-  Sum others = ip;
+  Sum others = ip + status.padding;
   if (headers.l4_offset != behind_ip)
     others += sum_bytes(l3 + headers.ip_header, headers.l4_offset - behind_ip);
-  if (headers.ip_end < frame_length) {
-    const Sum padding = sum(headers.ip_end, frame_length);
-    others += (headers.ip_end - headers.l3_offset) & 1 ? at_odd_place(padding) : padding;
-  }
   status.complete = fold(datagram + others);
 
   if (headers.l4 == L4::udp && load<std::uint16_t>(front + headers.l4_offset + udp_checksum) == 0) {

@@ -41,6 +41,7 @@ Sum pseudo_header(const std::byte* l3, L3 kind, std::uint8_t protocol, std::uint
 /// What the receive side finds out about a frame.
 struct ChecksumStatus {
   std::uint16_t complete = 0;  ///< ones'-complement sum from l3_offset to the frame's end, as in memory
+  std::uint16_t padding = 0;   ///< of `complete`, what lies behind the IP packet
   bool l3_ok = false;          ///< IPv4: header checksum right; IPv6: header whole
   bool l4_ok = false;          ///< TCP, UDP: checksum right, or UDP over IPv4 without one
 };

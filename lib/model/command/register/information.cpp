@@ -15,11 +15,12 @@ void pcam(const RegisterAccess<prm::pcam_reg>& a) noexcept {
   const auto mask = a.out.at(R::port_access_reg_cap_mask).bytes();
   for (prm::register_id id :
        {prm::register_id::pmlp, prm::register_id::pmtu, prm::register_id::ptys, prm::register_id::paos,
-        prm::register_id::pfcc, prm::register_id::ppcnt, prm::register_id::pcam}) {
+        prm::register_id::pfcc, prm::register_id::ppcnt, prm::register_id::pplm, prm::register_id::pcam}) {
     prm::set_bits(mask.data(), 127 - (static_cast<std::size_t>(id) - 0x5000), 1, 1);
   }
   const bool extended = a.c.card.limits.ext_ethernet_speeds != 0;
   prm::View<prm::pcam_enhanced_features>(a.out.at(R::feature_cap_mask).bytes())
+      .set(prm::pcam_enhanced_features::ptys_connector_type, 1)
       .set(prm::pcam_enhanced_features::ptys_extended_ethernet, extended);
 }
 
@@ -30,9 +31,13 @@ void mcam(const RegisterAccess<prm::mcam_reg>& a) noexcept {
     return a.c.refuse(Rule::register_group, 0, "MCAM has feature_group 0 and access_reg_group 0 to 2");
   }
   // Bit n of the 128: register 0x9000 + 0x80 * group + n.
+  prm::View<prm::mcam_enhanced_features>(a.out.at(R::mng_feature_cap_mask).bytes())
+      .set(prm::mcam_enhanced_features::mcia_32dwords, 1);
   if (group != 0) return;
   const auto mask = a.out.at(R::mng_access_reg_cap_mask).bytes();
-  for (prm::register_id id : {prm::register_id::mgir, prm::register_id::mcam}) {
+  for (prm::register_id id :
+       {prm::register_id::mtcap, prm::register_id::mtmp, prm::register_id::mcia, prm::register_id::mgir,
+        prm::register_id::mcqs, prm::register_id::mcqi, prm::register_id::mcam}) {
     prm::set_bits(mask.data(), 127 - (static_cast<std::size_t>(id) - 0x9000), 1, 1);
   }
 }

@@ -66,6 +66,7 @@ void ptys(const RegisterAccess<prm::ptys_reg>& a) noexcept {
       .set(R::eth_proto_admin, card.port.speeds_admin ? card.port.speeds_admin : card.limits.ethernet_speeds)
       .set(R::ext_eth_proto_admin,
            card.port.ext_speeds_admin ? card.port.ext_speeds_admin : card.limits.ext_ethernet_speeds)
+      .set(R::connector_type, prm::connector_type::da)
       .set(R::eth_proto_oper, now.legacy)
       .set(R::ext_eth_proto_oper, now.extended);
 }

@@ -38,6 +38,18 @@ void pmtu(const RegisterAccess<prm::pmtu_reg>& a) noexcept;
 void pmlp(const RegisterAccess<prm::pmlp_reg>& a) noexcept;
 void pfcc(const RegisterAccess<prm::pfcc_reg>& a) noexcept;
 
+// forward_error_correction.cpp
+void pplm(const RegisterAccess<prm::pplm_reg>& a) noexcept;
+
+// module.cpp
+void mcia(const RegisterAccess<prm::mcia_reg>& a) noexcept;
+void mtcap(const RegisterAccess<prm::mtcap_reg>& a) noexcept;
+void mtmp(const RegisterAccess<prm::mtmp_reg>& a) noexcept;
+
+// firmware.cpp
+void mcqs(const RegisterAccess<prm::mcqs_reg>& a) noexcept;
+void mcqi(const RegisterAccess<prm::mcqi_reg>& a) noexcept;
+
 // port_counters.cpp
 void ppcnt(const RegisterAccess<prm::ppcnt_reg>& a) noexcept;
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Event and completion queues.
 #include "../support/host.h"
+#include "model/card.h"
 
 namespace chime::test {
 namespace {
@@ -73,15 +74,35 @@ TEST_F(Cqs, RefuseWhatIsNotThere) {
   auto element = user.cq_call();
   prm::set_bits(element.in.bytes().data(), 0x10 * 8 + 8, 3, 5);
   EXPECT_TRUE(user.run(element).is(Rule::cq_feature));
-  auto compressed = user.cq_call();
-  cqc(compressed).set(Q::cqe_comp_en, 1);
-  EXPECT_TRUE(user.run(compressed).is(Rule::cq_feature));
   auto eq = user.cq_call();
   cqc(eq).set(Q::c_eqn_or_apu_element, 0xff);
   EXPECT_TRUE(user.run(eq).is(Rule::unknown_object));
   auto uar = user.cq_call();
   cqc(uar).set(Q::uar_page, 0xff);
   EXPECT_TRUE(user.run(uar).is(Rule::unknown_object));
+}
+
+TEST_F(Cqs, CompressionNeedsTheCapabilityAndAKnownFormat) {
+  auto call = user.cq_call();
+  cqc(call).set(Q::cqe_comp_en, 1);
+  for (const unsigned format : {0u, 1u, 3u}) {
+    cqc(call).set(Q::mini_cqe_res_format, format);
+    EXPECT_TRUE(user.run(call).ok()) << format;
+  }
+  cqc(call).set(Q::mini_cqe_res_format, 2);
+  EXPECT_TRUE(user.run(call).is(Rule::cq_feature));
+  cqc(call).set(Q::mini_cqe_res_format, 1).set(Q::cqe_compression_layout, 1);
+  EXPECT_TRUE(user.run(call).is(Rule::cq_feature));
+  cqc(call).set(Q::cqe_compression_layout, 0).set(Q::cqe_sz, prm::cqc_cqe_sz::bytes_128);
+  EXPECT_TRUE(user.run(call).is(Rule::cq_feature));
+  cqc(call).set(Q::cqe_sz, prm::cqc_cqe_sz::bytes_64);
+  const prm::View<prm::cmd_hca_cap> caps(host.hca().card().capabilities.current(0));
+  caps.set(prm::cmd_hca_cap::mini_cqe_resp_stride_index, 0);
+  cqc(call).set(Q::mini_cqe_res_format, 3);
+  EXPECT_TRUE(user.run(call).is(Rule::cq_feature));
+  caps.set(prm::cmd_hca_cap::cqe_compression, 0);
+  cqc(call).set(Q::mini_cqe_res_format, 1);
+  EXPECT_TRUE(user.run(call).is(Rule::cq_feature));
 }
 
 TEST_F(Cqs, AreModified) {

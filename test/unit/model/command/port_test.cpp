@@ -227,5 +227,92 @@ TEST(Registers, TellWhatTheDeviceIs) {
   EXPECT_EQ(pfcc.out().get(prm::pfcc_reg::pptx), 1u);
 }
 
+TEST(Registers, McqsAndMcqiTellTheFirmware) {
+  Host host;
+  Access<prm::mcqs_reg> mcqs;
+  ASSERT_TRUE(host.run(mcqs.call).ok());
+  EXPECT_EQ(mcqs.out().get(prm::mcqs_reg::identifier), prm::mcqs_identifier::boot_img);
+  EXPECT_EQ(mcqs.out().get(prm::mcqs_reg::last_index_flag), 1u);
+  mcqs.in().set(prm::mcqs_reg::component_index, 1);
+  EXPECT_TRUE(host.run(mcqs.call).is(Rule::register_value));
+
+  using R = prm::mcqi_reg;
+  using V = prm::mcqi_version;
+  Call<prm::access_reg, R::size + V::size, R::size + V::size> call;
+  call.in.set(prm::access_register_in::register_id, prm::register_id::mcqi)
+      .set(prm::access_register_in::op_mod, prm::access_register_op_mod::read);
+  const prm::View<R> in(call.in.bytes().subspan(16));
+  in.set(R::info_type, prm::mcqi_info_type::version).set(R::data_size, V::size);
+  ASSERT_TRUE(host.run(call).ok());
+  EXPECT_EQ(prm::ConstView<V>(call.out.bytes().subspan(16 + R::size)).get(V::version),
+            22u << 24 | 35u << 16 | 1012u);
+  in.set(R::data_size, V::size - 4);
+  EXPECT_TRUE(host.run(call).is(Rule::register_value));
+  in.set(R::data_size, V::size).set(R::info_type, prm::mcqi_info_type::activation_method);
+  EXPECT_TRUE(host.run(call).is(Rule::register_value));
+}
+
+TEST(Registers, McqiDataNeedRoom) {
+  Host host;
+  Access<prm::mcqi_reg> mcqi;
+  mcqi.in().set(prm::mcqi_reg::info_type, prm::mcqi_info_type::version).set(prm::mcqi_reg::data_size, 124);
+  EXPECT_TRUE(host.run(mcqi.call).is(Rule::register_value));
+}
+
+TEST(Registers, MciaReadsTheCable) {
+  using R = prm::mcia_reg;
+  Host host;
+  Access<R> mcia;
+  mcia.in().set(R::i2c_device_address, 0x50).set(R::size_, 128).set(R::device_address, 128);
+  ASSERT_TRUE(host.run(mcia.call).ok());
+  EXPECT_EQ(mcia.out().get(R::status), 0u);
+  EXPECT_EQ(mcia.out().get(R::dwords, 0) >> 24, 0x11u) << "QSFP28";
+  EXPECT_EQ(mcia.out().get(R::dwords, (0x94 - 0x80) / 4), 0x4368696du) << "Chim";
+  std::uint32_t sum = 0;
+  const auto bytes = mcia.out().bytes().subspan(0x10);
+  for (unsigned i = 0; i < 63; ++i) sum += std::to_integer<std::uint32_t>(bytes[i]);
+  EXPECT_EQ(sum & 0xff, std::to_integer<std::uint32_t>(bytes[63])) << "CC_BASE of SFF-8636";
+
+  mcia.in().set(R::device_address, 129);
+  EXPECT_TRUE(host.run(mcia.call).is(Rule::register_value));
+  mcia.in().set(R::device_address, 0).set(R::size_, 129);
+  EXPECT_TRUE(host.run(mcia.call).is(Rule::register_value));
+  mcia.in().set(R::size_, 4).set(R::page_number, 3);
+  ASSERT_TRUE(host.run(mcia.call).ok());
+  EXPECT_EQ(mcia.out().get(R::status), 9u) << "flat memory";
+  mcia.in().set(R::page_number, 0).set(R::module, 1);
+  ASSERT_TRUE(host.run(mcia.call).ok());
+  EXPECT_EQ(mcia.out().get(R::status), 1u) << "no such module";
+}
+
+TEST(Registers, MtmpTellsTheTemperature) {
+  Host host;
+  Access<prm::mtcap_reg> sensors;
+  ASSERT_TRUE(host.run(sensors.call).ok());
+  EXPECT_EQ(sensors.out().get(prm::mtcap_reg::sensor_count), 1u);
+  Access<prm::mtmp_reg> sensor;
+  ASSERT_TRUE(host.run(sensor.call).ok());
+  EXPECT_EQ(sensor.out().get(prm::mtmp_reg::temperature), 45u * 8);
+  sensor.in().set(prm::mtmp_reg::sensor_index, 64);
+  EXPECT_TRUE(host.run(sensor.call).is(Rule::register_value));
+}
+
+TEST(Registers, PplmKeepsAndShowsErrorCorrection) {
+  using R = prm::pplm_reg;
+  Host host;
+  Access<R> read;
+  ASSERT_TRUE(host.run(read.call).ok());
+  EXPECT_EQ(read.out().get(R::fec_override_cap_100g), 5u);
+  EXPECT_EQ(read.out().get(R::fec_mode_active), 4u) << "Reed-Solomon";
+  Access<R> write(true);
+  write.in().set(R::fec_override_admin_100g, 1);
+  ASSERT_TRUE(host.run(write.call).ok());
+  ASSERT_TRUE(host.run(read.call).ok());
+  EXPECT_EQ(read.out().get(R::fec_override_admin_100g), 1u);
+  EXPECT_EQ(read.out().get(R::fec_mode_active), 1u);
+  write.in().set(R::fec_override_admin_100g, 2);
+  EXPECT_TRUE(host.run(write.call).is(Rule::register_value)) << "no firecode at 100 Gb/s";
+}
+
 }  // namespace
 }  // namespace chime::test

@@ -114,6 +114,36 @@ TEST_F(Queues, SendQueuesRefuseWhatIsNotThere) {
   EXPECT_EQ(host.objects().count("SQ"), 0u);
 }
 
+TEST_F(Queues, StridesNeedTheCapabilityAndRoom) {
+  using W = prm::wq;
+  const prm::View<prm::cmd_hca_cap> caps(host.hca().card().capabilities.current(0));
+  auto call = user.rq_call();
+  const auto wq = call.in.at(prm::create_rq_in::ctx).at(R::wq);
+  wq.set(W::wq_type, prm::wq_type::linked_list_striding_rq).set(W::log_wq_stride, 5).set(W::log_wq_sz, 3);
+  wq.set(W::log_wqe_stride_size, 2).set(W::log_wqe_num_of_strides, 1).set(W::two_byte_shift_en, 1);
+  caps.set(prm::cmd_hca_cap::striding_rq, 0);
+  EXPECT_TRUE(user.run(call).is(Rule::wq_type));
+  caps.set(prm::cmd_hca_cap::striding_rq, 1).set(prm::cmd_hca_cap::ext_stride_num_range, 0);
+  EXPECT_TRUE(user.run(call).ok());
+  Call<prm::query_rq> query;
+  query.in.set(prm::query_rq_in::rqn, call.out.get(prm::create_rq_out::rqn));
+  ASSERT_TRUE(user.run(query).ok());
+  const auto seen = query.out.at(prm::query_rq_out::rq_context).at(R::wq);
+  EXPECT_EQ(seen.get(W::wq_type), prm::wq_type::linked_list_striding_rq);
+  EXPECT_EQ(seen.get(W::log_wqe_stride_size), 2u);
+  EXPECT_EQ(seen.get(W::log_wqe_num_of_strides), 1u);
+  EXPECT_EQ(seen.get(W::two_byte_shift_en), 1u);
+
+  wq.set(W::log_wqe_num_of_strides, 0x10 - 2);  // 2^7
+  EXPECT_TRUE(user.run(call).is(Rule::wq_stride));
+  caps.set(prm::cmd_hca_cap::ext_stride_num_range, 1);
+  EXPECT_TRUE(user.run(call).ok());
+  wq.set(W::log_wqe_num_of_strides, 0x10 - 7);  // 2^2
+  EXPECT_TRUE(user.run(call).is(Rule::wq_stride));
+  wq.set(W::log_wqe_num_of_strides, 0).set(W::log_wq_stride, 4);
+  EXPECT_TRUE(user.run(call).is(Rule::wq_stride)) << "no room for a data segment";
+}
+
 TEST_F(Queues, ReceiveQueuesRefuseWhatIsNotThere) {
   auto refused = [&](auto change) {
     auto call = user.rq_call();

@@ -118,10 +118,11 @@ TEST_F(Receive, VlanStrip) {
   prm::Cqe cqe = receive(tagged);
   EXPECT_EQ(cqe.byte_cnt, 94u);
   EXPECT_EQ(cqe.l4_l3_hdr_type & prm::cqe_vlan_stripped, 0);
-  EXPECT_EQ(cqe.check_sum, test::naive_sum(inner.data() + 14, 76));
+  EXPECT_EQ(cqe.check_sum, test::naive_sum(tagged.data() + 14, 80)) << "a tag that stays counts";
 
   rq.rq->vlan_strip = true;
   cqe = receive(tagged);
+  EXPECT_EQ(cqe.check_sum, test::naive_sum(inner.data() + 14, 76));
   EXPECT_EQ(cqe.byte_cnt, 90u);
   EXPECT_EQ(cqe.l4_l3_hdr_type & prm::cqe_vlan_stripped, prm::cqe_vlan_stripped);
   EXPECT_EQ(cqe.vlan_info, 0x6007);
@@ -131,6 +132,36 @@ TEST_F(Receive, VlanStrip) {
   tagged[12] = std::byte{0x88}, tagged[13] = std::byte{0xa8};
   EXPECT_EQ(receive(tagged).byte_cnt, 94u);
   EXPECT_EQ(receive(inner).byte_cnt, 90u);
+}
+
+/// An older card: Linux' mlx5e adds the tag and the padding itself.
+TEST(ReceiveWithoutFullChecksum, LeavesTagsAndPaddingOut) {
+  using Caps = prm::per_protocol_networking_offload_caps;
+  model::Profile profile = test::roomy_profile();
+  const auto page = static_cast<unsigned>(prm::hca_cap_type::ethernet_offloads);
+  prm::View<Caps>(profile.capabilities.current(page)).set(Caps::cqe_checksum_full, 0);
+  Rig rig(profile);
+  CompletionQueue cq = rig.make_cq(4);
+  ReceiveQueue rq = rig.make_rq(4, 1, cq);
+  rig.receive_all(*rig.make_tir(rq));
+  const std::uint64_t buffer = rig.memory.allocate(2048, 4096);
+
+  for (const std::size_t size : {50u, 51u}) {
+    Bytes frame = test::udp4_frame(size);
+    const Bytes tag = {std::byte{0x81}, std::byte{}, std::byte{0x60}, std::byte{7}};
+    frame.insert(frame.begin() + 12, tag.begin(), tag.end());
+    const std::uint16_t packet = test::naive_sum(frame.data() + 18, size - 14);
+    for (unsigned pad = 0; pad < 4; ++pad) {
+      rq.post({pointer(rig, buffer, 2048)});
+      rq.write_record();
+      rig.wire.deliver(frame);
+      prm::Cqe cqe{};
+      ASSERT_TRUE(cq.poll(cqe));
+      cq.publish();
+      EXPECT_EQ(cqe.check_sum, packet) << size << " and " << pad;
+      frame.push_back(std::byte{0xa5});
+    }
+  }
 }
 
 TEST_F(Receive, FramesInSegmentsOfEverySize) {

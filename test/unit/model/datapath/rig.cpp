@@ -82,6 +82,18 @@ void TestWire::deliver(const Bytes& frame) {
   deliver(frame, {});
 }
 
+void TestWire::deliver_all(const std::vector<Bytes>& all) {
+  std::vector<model::Segment> segments;
+  std::vector<model::Frame> frames;
+  segments.reserve(all.size());
+  for (const Bytes& frame : all) {
+    const auto length = static_cast<std::uint32_t>(frame.size());
+    segments.push_back({frame.data(), length});
+    frames.push_back({&segments.back(), 1, length});
+  }
+  port_->deliver(frames);
+}
+
 void TestWire::deliver(const Bytes& frame, std::vector<std::uint32_t> cuts) {
   std::vector<model::Segment> segments;
   std::uint32_t at = 0;
@@ -219,7 +231,8 @@ T* put(model::ObjectTable<T>& table, Owned<T> object) {
   return *table.insert(std::move(object));
 }
 
-/// Nothing but room for objects.
+}  // namespace
+
 model::Profile roomy_profile() {
   using G = prm::cmd_hca_cap;
   model::Profile profile;
@@ -240,13 +253,16 @@ model::Profile roomy_profile() {
         .set(G::max_flow_counter_15_0, 0xffff)
         .set(G::device_frequency_khz, 78125);
   }
+  const auto page = static_cast<unsigned>(prm::hca_cap_type::ethernet_offloads);
+  EXPECT_TRUE(profile.capabilities.add(page).has_value());
+  using Ethernet = prm::per_protocol_networking_offload_caps;
+  prm::View<Ethernet>(profile.capabilities.current(page)).set(Ethernet::cqe_checksum_full, 1);
   return profile;
 }
 
-}  // namespace
+Rig::Rig() : Rig(roomy_profile()) {}
 
-Rig::Rig() {
-  const model::Profile profile = roomy_profile();
+Rig::Rig(const model::Profile& profile) {
   auto made = model::Hca::create(profile, {memory, wire, interrupts, clock, diagnostics});
   EXPECT_TRUE(made.has_value());
   hca = std::move(*made);

@@ -63,6 +63,8 @@ class TestWire final : public model::Wire {
   std::uint32_t largest_frame() const noexcept override { return 10000; }
 
   void deliver(const Bytes& frame);
+  /// In one burst.
+  void deliver_all(const std::vector<Bytes>& frames);
   /// In segments of these lengths, and the rest.
   void deliver(const Bytes& frame, std::vector<std::uint32_t> cuts);
   void set_up(bool up);
@@ -164,8 +166,12 @@ struct ReceiveQueue {
   void write_record();
 };
 
+/// Nothing but room for objects, and cqe_checksum_full.
+model::Profile roomy_profile();
+
 struct Rig {
   Rig();
+  explicit Rig(const model::Profile& profile);
 
   CompletionQueue make_cq(unsigned log_size, model::Eq* eq = nullptr);
   EventQueue make_eq(unsigned log_size, std::uint64_t mask = 0, std::uint32_t vector = 0);
