@@ -137,8 +137,9 @@ class Printer {
     }
     std::size_t used = 0;
     if (field != nullptr) {
+      // A union without a size of its own leaves its member the tail.
       const std::size_t size = std::min(std::size_t{field->type->size}, bytes.size());
-      used = nested(*field, -1, bytes.first(size), bytes);
+      used = nested(*field, -1, layout.size == 0 ? bytes : bytes.first(size), bytes);
     }
     const std::size_t end = layout.size == 0 ? used : std::min(std::size_t{layout.size}, bytes.size());
     if (used < end) rows(bytes.first(end), used);

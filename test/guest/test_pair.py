@@ -63,7 +63,7 @@ def test_lspci(guest):
 
 def test_ping(guest):
     guest.mark()
-    ping(guest, 200)
+    ping(guest, 1000)
     assert guest.faults() == []
 
 
@@ -254,7 +254,7 @@ def test_interface_restarts(guest):
 def test_reloads(guest):
     """Nothing is left of a driver that was removed; it comes back as often as one wants."""
     guest.mark()
-    for _ in range(5):
+    for _ in range(20):
         guest.run("modprobe -r mlx5_core")
         assert guest.objects("net0") == {} and guest.objects("net1") == {}
         guest.run("modprobe mlx5_core")

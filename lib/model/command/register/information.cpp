@@ -35,9 +35,8 @@ void mcam(const RegisterAccess<prm::mcam_reg>& a) noexcept {
       .set(prm::mcam_enhanced_features::mcia_32dwords, 1);
   if (group != 0) return;
   const auto mask = a.out.at(R::mng_access_reg_cap_mask).bytes();
-  for (prm::register_id id :
-       {prm::register_id::mtcap, prm::register_id::mtmp, prm::register_id::mcia, prm::register_id::mgir,
-        prm::register_id::mcqs, prm::register_id::mcqi, prm::register_id::mcam}) {
+  for (prm::register_id id : {prm::register_id::mtcap, prm::register_id::mtmp, prm::register_id::mcia,
+                              prm::register_id::mgir, prm::register_id::mcqs, prm::register_id::mcqi}) {
     prm::set_bits(mask.data(), 127 - (static_cast<std::size_t>(id) - 0x9000), 1, 1);
   }
 }
