@@ -11,6 +11,7 @@ sys.path.insert(0, os.path.join(SOURCE, "test", "system"))
 
 import building  # noqa: E402
 import forwarding  # noqa: E402
+import guests  # noqa: E402
 import machine  # noqa: E402
 import plots  # noqa: E402
 import ports  # noqa: E402
@@ -25,18 +26,21 @@ PARTS = {
     "loop": ("testpmd", lambda a: forwarding.loop(a.build, a.results, a.rounds, a.seconds)),
     "port": ("queues, flow rules and packet sizes", lambda a: ports.port(a.build, a.results, a.rounds, a.seconds)),
     "start": ("start-up and memory", lambda a: ports.start(a.build, a.results, a.rounds, a.seconds)),
+    "guest": ("guests on the virtual card and on QEMU's own", lambda a: guests.guest(a.build, a.results, a.rounds, a.seconds)),
 }
+ON_REQUEST = {"guest"}
 
 
 def parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="devtools/bench")
     parser.add_argument("--build", default=os.path.join(FOLDER, "gcc"))
     parser.add_argument("--quick", action="store_true")
-    parser.add_argument("--only", default=",".join(PARTS))
+    parser.add_argument("--only", default=",".join(part for part in PARTS if part not in ON_REQUEST))
+    parser.add_argument("--guest", action="store_true")
     parser.add_argument("--rounds", type=int)
     parser.add_argument("--doc", action="store_true")
     arguments = parser.parse_args()
-    arguments.only = arguments.only.split(",")
+    arguments.only = arguments.only.split(",") + (["guest"] if arguments.guest else [])
     unknown = [part for part in arguments.only if part not in PARTS]
     if unknown:
         parser.error(f"--only: unknown '{unknown[0]}'; known: {', '.join(PARTS)}")

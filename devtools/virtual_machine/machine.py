@@ -27,7 +27,9 @@ class Card:
 class Server:
     """chime serve with the cards of one or more guests, and its control socket."""
 
-    def __init__(self, chime: pathlib.Path, folder: pathlib.Path, eal: str = "", cpu: int | None = None):
+    def __init__(self, chime: pathlib.Path, folder: pathlib.Path, eal: str = "", cpu: int | None = None,
+                 namespace: str = ""):
+        self.prefix = ["ip", "netns", "exec", namespace] if namespace else []
         self.chime = chime
         self.folder = folder
         self.control_path = folder / "control"
@@ -54,6 +56,7 @@ class Server:
             command += ["--eal", self.eal]
         if self.cpu is not None:
             command = ["taskset", "-c", str(self.cpu), *command]
+        command = [*self.prefix, *command]
         with self.log.open("wb") as log:
             self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
                                             pass_fds=[end.fileno() for end in self.ends])
@@ -84,7 +87,8 @@ class Machine:
 
     def __init__(self, kernel: Kernel, folder: pathlib.Path, command: str, work: pathlib.Path,
                  memory: str = "1G", cpu: int | None = None, append: str = "", qemu_arguments: str = "",
-                 reboots: bool = False):
+                 reboots: bool = False, namespace: str = ""):
+        self.prefix = ["ip", "netns", "exec", namespace] if namespace else []
         self.kernel = kernel
         self.folder = folder
         self.qtest = folder / "qtest"
@@ -115,7 +119,7 @@ class Machine:
         for number, (name, end) in enumerate(self.cards, 3):
             words += ["-device", f"x-pci-proxy-dev,id={name},fd={end.fileno()},addr={number:#x}"]
         words += shlex.split(self.qemu_arguments)
-        return words if self.cpu is None else ["taskset", "-c", str(self.cpu), *words]
+        return self.prefix + (words if self.cpu is None else ["taskset", "-c", str(self.cpu), *words])
 
     def start(self, interactive: bool = False) -> None:
         ends = [end.fileno() for _, end in self.cards]

@@ -32,13 +32,14 @@ class Session:
     """One machine with a prompt for programs: `run` returns what a script wrote."""
 
     def __init__(self, kernel: Kernel, folder: pathlib.Path, work: pathlib.Path, memory: str = "1G",
-                 cpu: int | None = None, reboots: bool = False, append: str = ""):
+                 cpu: int | None = None, reboots: bool = False, append: str = "", namespace: str = "", qemu_arguments: str = ""):
         self.port = folder / "agent"
         self.listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         self.listener.bind(str(self.port))
         self.listener.listen(1)
         self.machine = Machine(kernel, folder, AGENT, work, memory, cpu, f"loglevel=7 {append}", reboots=reboots,
-                               qemu_arguments=f"-chardev socket,id=agent,path={self.port} -serial chardev:agent")
+                               namespace=namespace, qemu_arguments=f"-chardev socket,id=agent,path={self.port} "
+                               f"-serial chardev:agent {qemu_arguments}")
         self.connection: socket.socket | None = None
         self.buffer = b""
         self.count = 0

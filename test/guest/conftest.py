@@ -75,10 +75,12 @@ def boot(build, kernel, tmp_path_factory):
     """Boots a guest: boot([("net0", {"wire": "loop"})], eal="--vdev ...")."""
     started = []
 
-    def start(cards, eal: str = "", reboots: bool = False, append: str = "") -> Guest:
+    def start(cards, eal: str = "", reboots: bool = False, append: str = "",
+              namespace: str = "") -> Guest:
         folder = tmp_path_factory.mktemp("guest")
-        server = Server(build / "app" / "chime" / "chime", folder, eal, 0)
-        session = Session(kernel, folder, SOURCE, cpu=0, reboots=reboots, append=append)
+        server = Server(build / "app" / "chime" / "chime", folder, eal, 0, namespace)
+        session = Session(kernel, folder, SOURCE, cpu=0, reboots=reboots, append=append,
+                          namespace=namespace)
         started.append((session, server))
         for name, options in cards:
             session.machine.insert(Card(name, **options), server)
