@@ -105,6 +105,30 @@ def test_hashing(guest):
     guest.run("ethtool -X eth0 equal 1")
 
 
+def test_rules_and_contexts(guest):
+    guest.mark()
+    assert "New RSS context is 1" in guest.run("ethtool -X eth0 equal 1 context new")
+    number = re.search(r"ID (\d+)", guest.run("ethtool -N eth0 flow-type udp4 dst-port 7 context 1")).group(1)
+    text = guest.run("ethtool -n eth0")
+    assert f"Filter: {number}" in text and "RSS Context ID: 1" in text and "Dest port: 7" in text
+    drop = re.search(r"ID (\d+)", guest.run(f"ethtool -N eth0 flow-type ip4 src-ip {THERE} action -1")).group(1)
+    assert "100% packet loss" in guest.status(f"ping -c 3 -i 0.01 -W 1 {THERE}")[0]
+    guest.run(f"ethtool -N eth0 delete {drop}")
+    ping(guest)
+    guest.run(f"ethtool -N eth0 delete {number}; ethtool -X eth0 context 1 delete")
+    guest.run("ethtool -N eth0 rx-flow-hash udp4 sdfn")
+    assert "L4 bytes 0 & 1" in guest.run("ethtool -n eth0 rx-flow-hash udp4")
+    assert guest.faults() == []
+
+
+def test_moderation_and_pause(guest):
+    guest.run("ethtool -C eth0 adaptive-rx off rx-usecs 3 rx-frames 5; ethtool -A eth0 rx off tx off")
+    text = guest.run("ethtool -c eth0; ethtool -a eth0")
+    assert re.search(r"rx-usecs:\s+3$", text, re.MULTILINE) and re.search(r"RX:\s+off", text)
+    ping(guest)
+    guest.run("ethtool -C eth0 adaptive-rx on")
+
+
 def test_statistics(guest):
     before = guest.statistics("eth0")
     ping(guest, 10)

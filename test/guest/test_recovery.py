@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A card whose firmware fails, and a guest that boots again."""
+"""A card whose wire comes back to it: the driver's self test, firmware that fails, a guest that boots again."""
+import re
 import time
 
 import pytest
@@ -24,6 +25,11 @@ def until(guest, wanted: str, seconds: float = 60) -> str:
             return text
         time.sleep(0.5)
     pytest.fail(f"no '{wanted}' in {text}\n" + guest.run("dmesg | tail -40"))
+
+
+def test_self_test(guest):
+    text = guest.run("for i in $(seq 100); do grep -q 1 /sys/class/net/eth0/carrier && break; sleep 0.1; done; ethtool -t eth0")
+    assert "The test result is PASS" in text and re.search(r"Loopback Test\s+0", text)
 
 
 def test_fatal_health_is_reported_and_recovered_from(guest):
