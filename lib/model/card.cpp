@@ -21,6 +21,7 @@ constexpr std::uint32_t first_rq = 0x2000;
 constexpr unsigned sq_number_bits = 23;
 constexpr std::uint32_t first_qp = 1u << sq_number_bits | 0x100;
 constexpr std::uint32_t multicast_qp = 0xffffff;
+constexpr std::uint32_t first_srq = 0x300;
 constexpr std::uint32_t first_tis = 0x20;
 constexpr std::uint32_t first_tir = 0x40;
 constexpr std::uint32_t first_rqt = 0x80;
@@ -79,6 +80,8 @@ Hca::Card::Card(const Profile& profile, Capabilities own, const Surroundings& su
       mkeys(Kind::mkey, first_mkey, limit(first_mkey, most(profile).get(G::log_max_mkey))),
       eqs(Kind::eq, first_eq, limit(first_eq, most(profile).get(G::log_max_eq), 8)),
       cqs(Kind::cq, first_cq, limit(first_cq, most(profile).get(G::log_max_cq))),
+      xrcds(Kind::xrcd, 1, limit(1, most(profile).get(G::log_max_xrcd))),
+      srqs(Kind::srq, first_srq, limit(first_srq, most(profile).get(G::log_max_srq))),
       tises(Kind::tis, first_tis, limit(first_tis, most(profile).get(G::log_max_tis))),
       sqs(Kind::sq, first_sq, limit(first_sq, most(profile).get(G::log_max_sq), sq_number_bits)),
       rqs(Kind::rq, first_rq, limit(first_rq, most(profile).get(G::log_max_rq))),

@@ -14,6 +14,7 @@
 #include "model/object/port.h"
 #include "model/object/qp.h"
 #include "model/object/queue.h"
+#include "model/object/srq.h"
 #include "model/object/steering.h"
 #include "model/object/table.h"
 #include "model/object/transport.h"
@@ -65,6 +66,8 @@ class Hca::Card {
   ObjectTable<Mkey> mkeys;
   ObjectTable<Eq> eqs;
   ObjectTable<Cq> cqs;
+  ObjectTable<Xrcd> xrcds;
+  ObjectTable<Srq> srqs;  ///< XRC shared receive queues and receive memory pools
   ObjectTable<Tis> tises;
   ObjectTable<Sq> sqs;
   ObjectTable<Rq> rqs;
@@ -75,6 +78,7 @@ class Hca::Card {
   ObjectTable<FlowGroup> flow_groups;
   std::uint32_t flow_entries = 0;    ///< in all tables
   Ref<FlowTable> root[table_types];  ///< where packets enter, by TableType
+  Qp* gsi = nullptr;                 ///< the one of service gsi
   L2Table l2_table;
   RoceAddressTable roce_addresses;
 

@@ -83,10 +83,15 @@ std::uint32_t Hca::Card::destroy_objects(std::uint16_t uid, bool all) noexcept {
   destroy_steering(*this, owner);
   destroy(*this, tirs, owner);
   destroy(*this, rqts, owner);
-  destroy(*this, qps, owner, forget);
+  destroy(*this, qps, owner, [&](Qp& qp) {
+    engine->forget(qp);
+    if (gsi == &qp) gsi = nullptr;
+  });
   destroy(*this, rqs, owner, forget);
   destroy(*this, sqs, owner, forget);
   destroy(*this, tises, owner);
+  destroy(*this, srqs, owner);
+  destroy(*this, xrcds, owner);
   destroy(*this, cqs, owner, forget);
   destroy(*this, eqs, owner, forget);
   destroy(*this, mkeys, owner);
@@ -101,8 +106,8 @@ std::uint32_t Hca::Card::destroy_objects(std::uint16_t uid, bool all) noexcept {
     l2_table.clear();
     std::ranges::fill(roce_addresses.span(), RoceAddress{});
   }
-  return count_owned(owner, flow_tables, flow_groups, tirs, rqts, qps, rqs, sqs, tises, cqs, eqs, mkeys,
-                     flow_counters, q_counters, transport_domains, pds, umems, uars);
+  return count_owned(owner, flow_tables, flow_groups, tirs, rqts, qps, rqs, sqs, tises, srqs, xrcds, cqs, eqs,
+                     mkeys, flow_counters, q_counters, transport_domains, pds, umems, uars);
 }
 
 }  // namespace chime::model

@@ -37,12 +37,12 @@ void Hca::doorbell(std::uint32_t uar, std::uint32_t offset, std::uint64_t value)
   card.host.refresh();
   // An EQ doorbell has 4 bytes; they lie first in the 8.
   auto first_word = [&] { return prm::Be32::from_raw(static_cast<std::uint32_t>(value)); };
-  constexpr std::uint32_t both_halves = prm::uar_blueflame + 2 * prm::uar_blueflame_half;
+  constexpr std::uint32_t end = prm::uar_blueflame + prm::uar_blueflames * prm::uar_blueflame_size;
   if (offset == prm::uar_cq_doorbell) {
     card.engine->ring_cq(*page, value);
   } else if (offset == prm::uar_eq_arm || offset == prm::uar_eq_update) {
     card.engine->ring_eq(*page, first_word(), offset == prm::uar_eq_arm);
-  } else if (offset >= prm::uar_blueflame && offset < both_halves) {
+  } else if (offset >= prm::uar_blueflame && offset < end) {
     // Of a BlueFlame copy of several words the first rings; the others are the WQE, which lies in memory too.
     if ((offset - prm::uar_blueflame) % prm::uar_blueflame_half == 0) card.engine->ring_send(*page, value);
   } else {
@@ -77,6 +77,8 @@ std::size_t Hca::count_objects(std::span<ObjectCount> counts) const noexcept {
   put_table(c.mkeys);
   put_table(c.eqs);
   put_table(c.cqs);
+  put_table(c.xrcds);
+  put_table(c.srqs);
   put_table(c.tises);
   put_table(c.sqs);
   put_table(c.rqs);

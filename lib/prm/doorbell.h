@@ -39,5 +39,8 @@ inline constexpr std::uint32_t uar_eq_update = 0x48;    ///< the same without ar
 inline constexpr std::uint32_t uar_blueflame =
     0x800;  ///< send doorbell: first 8 bytes of the control segment
 inline constexpr std::uint32_t uar_blueflame_half = 256;  ///< the two buffers are used in turn
+inline constexpr std::uint32_t uar_blueflame_size = 2 * uar_blueflame_half;
+inline constexpr std::uint32_t uar_blueflames =
+    4;  ///< registers in a page, one behind the other; all do the same
 
 }  // namespace chime::prm

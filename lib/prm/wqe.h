@@ -136,6 +136,57 @@ struct WqeRaddr {
 };
 static_assert(sizeof(WqeRaddr) == 16 && offsetof(WqeRaddr, rkey) == 8);
 
+/// UMR, "user memory region": a request that changes a memory key, whose number is in the control segment's
+/// imm.
+///
+///     +-----------------------------------+
+///  00 | control segment                   |
+///  10 | UMR control segment, 48 bytes     |
+///  40 | memory key context, as prm::mkc   |  what mkey_mask names of it is taken over
+///  80 | translations: in line, or a data  |
+///     |   segment that points at them     |
+///     +-----------------------------------+
+struct WqeUmr {
+  std::uint8_t flags;
+  std::uint8_t reserved_01[3];
+  Be16 octwords;        ///< of translations, 16 bytes each: two pages, or one piece of another key
+  Be16 octword_offset;  ///< where they go in the key, with umr_offset; low 16 bits
+  Be64 mkey_mask;       ///< umr_mask_*
+  Be32 octword_offset_47_16;
+  std::uint8_t reserved_14[28];
+};
+static_assert(sizeof(WqeUmr) == 48 && offsetof(WqeUmr, octwords) == 4 &&
+              offsetof(WqeUmr, octword_offset) == 6 && offsetof(WqeUmr, mkey_mask) == 8 &&
+              offsetof(WqeUmr, octword_offset_47_16) == 16);
+
+inline constexpr std::uint8_t umr_inline = 0x80;          ///< WqeUmr::flags: the translations follow in line
+inline constexpr std::uint8_t umr_check_free = 0x40;      ///< refuse when the key is free
+inline constexpr std::uint8_t umr_check_not_free = 0x20;  ///< refuse when it is not
+inline constexpr std::uint8_t umr_offset = 0x10;          ///< octword_offset counts
+
+inline constexpr std::uint64_t umr_mask_len = 1ull << 0;
+inline constexpr std::uint64_t umr_mask_page_size = 1ull << 1;
+inline constexpr std::uint64_t umr_mask_start_addr = 1ull << 6;
+inline constexpr std::uint64_t umr_mask_pd = 1ull << 7;
+inline constexpr std::uint64_t umr_mask_en_rinval = 1ull << 8;
+inline constexpr std::uint64_t umr_mask_bsf_en = 1ull << 12;
+inline constexpr std::uint64_t umr_mask_key = 1ull << 13;
+inline constexpr std::uint64_t umr_mask_qpn = 1ull << 14;
+inline constexpr std::uint64_t umr_mask_lr = 1ull << 17;
+inline constexpr std::uint64_t umr_mask_lw = 1ull << 18;
+inline constexpr std::uint64_t umr_mask_rr = 1ull << 19;
+inline constexpr std::uint64_t umr_mask_rw = 1ull << 20;
+inline constexpr std::uint64_t umr_mask_a = 1ull << 21;
+inline constexpr std::uint64_t umr_mask_free = 1ull << 29;
+
+/// An entry of KLM and KSM keys.
+struct KeyEntry {
+  Be32 byte_count;  ///< KLM
+  Be32 key;
+  Be64 address;
+};
+static_assert(sizeof(KeyEntry) == 16);
+
 constexpr std::uint32_t wqe_opmod_idx_opcode(std::uint8_t opmod, std::uint16_t index,
                                              wqe_opcode opcode) noexcept {
   return std::uint32_t{opmod} << 24 | std::uint32_t{index} << 8 | static_cast<std::uint32_t>(opcode);

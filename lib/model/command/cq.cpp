@@ -114,7 +114,9 @@ void create_cq(Command& c, In<prm::create_cq> in, Out<prm::create_cq> out) noexc
                       .pages = {.bytes = in.bytes().subspan(prm::create_cq_in::size),
                                 .count = 0,
                                 .log_page_size = cqc.get(Q::log_page_size) + 12,
-                                .page_offset = cqc.get(Q::page_offset) * std::uint64_t{64}},
+                                // of 64ths of the page
+                                .page_offset = std::uint64_t{cqc.get(Q::page_offset)}
+                                               << (cqc.get(Q::log_page_size) + 12 - 6)},
                       .length = std::uint64_t{1} << (log_size + cq->ring.log_stride),
                       .alignment = 64};
   if (!place_queue(c, place, cq->ring.buffer)) return;

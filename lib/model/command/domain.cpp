@@ -2,7 +2,7 @@
 #include "model/command/handlers.h"
 
 /// @file
-/// Objects that only group or admit others: UAR pages, protection domains, transport domains.
+/// Objects that only group or admit others: UAR pages, protection, transport and XRC domains.
 
 namespace chime::model {
 
@@ -39,6 +39,21 @@ void dealloc_transport_domain(Command& c, In<prm::dealloc_transport_domain> in,
                               Out<prm::dealloc_transport_domain>) noexcept {
   const std::uint32_t number = in.get(prm::dealloc_transport_domain_in::transport_domain);
   if (auto* domain = c.find(c.card.transport_domains, number)) c.retire(c.card.transport_domains, *domain);
+}
+
+void alloc_xrcd(Command& c, In<prm::alloc_xrcd>, Out<prm::alloc_xrcd> out) noexcept {
+  if (!c.card.capabilities.general().get(prm::cmd_hca_cap::xrc)) {
+    return c.refuse(Rule::qp_service, 0, "this card has no XRC");
+  }
+  auto domain = c.make<Xrcd>();
+  if (!domain) return;
+  if (auto* made = c.publish(c.card.xrcds, std::move(domain)))
+    out.set(prm::alloc_xrcd_out::xrcd, made->number);
+}
+
+void dealloc_xrcd(Command& c, In<prm::dealloc_xrcd> in, Out<prm::dealloc_xrcd>) noexcept {
+  if (auto* domain = c.find(c.card.xrcds, in.get(prm::dealloc_xrcd_in::xrcd)))
+    c.retire(c.card.xrcds, *domain);
 }
 
 }  // namespace chime::model

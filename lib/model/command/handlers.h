@@ -47,6 +47,8 @@ CHIME_COMMAND(alloc_uar);
 CHIME_COMMAND(dealloc_uar);
 CHIME_COMMAND(alloc_pd);
 CHIME_COMMAND(dealloc_pd);
+CHIME_COMMAND(alloc_xrcd);
+CHIME_COMMAND(dealloc_xrcd);
 CHIME_COMMAND(alloc_transport_domain);
 CHIME_COMMAND(dealloc_transport_domain);
 
@@ -92,6 +94,16 @@ CHIME_COMMAND(qp_2rst);
 CHIME_COMMAND(query_roce_address);
 CHIME_COMMAND(set_roce_address);
 
+// srq.cpp
+CHIME_COMMAND(create_xrc_srq);
+CHIME_COMMAND(query_xrc_srq);
+CHIME_COMMAND(arm_xrc_srq);
+CHIME_COMMAND(destroy_xrc_srq);
+CHIME_COMMAND(create_rmp);
+CHIME_COMMAND(modify_rmp);
+CHIME_COMMAND(query_rmp);
+CHIME_COMMAND(destroy_rmp);
+
 // rqt.cpp, tir.cpp, tis.cpp
 CHIME_COMMAND(create_rqt);
 CHIME_COMMAND(modify_rqt);
@@ -130,6 +142,7 @@ CHIME_COMMAND(dealloc_q_counter);
 // vport.cpp, vport_counter.cpp, l2_table.cpp
 CHIME_COMMAND(query_nic_vport_context);
 CHIME_COMMAND(modify_nic_vport_context);
+CHIME_COMMAND(query_hca_vport_pkey);
 CHIME_COMMAND(query_vport_state);
 CHIME_COMMAND(modify_vport_state);
 CHIME_COMMAND(query_vport_counter);

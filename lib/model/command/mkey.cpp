@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <cstring>
+
 #include "model/command/handlers.h"
 #include "model/command/pages.h"
+#include "prm/wqe.h"
 
 namespace chime::model {
 namespace {
@@ -66,9 +69,41 @@ bool take_list(Command& c, In<prm::create_mkey> in, prm::ConstView<M> mkc, Mkey&
   return true;
 }
 
+/// Pieces of other keys, from the list in the command: keys of whoever asks, which is checked when they are
+/// used.
+bool take_pieces(Command& c, In<prm::create_mkey> in, Mkey& mkey) noexcept {
+  const std::uint64_t count = in.get(prm::create_mkey_in::translations_octword_actual_size);
+  const auto list = in.bytes().subspan(prm::create_mkey_in::size);
+  if (count > mkey.octwords) {
+    c.refuse(Rule::mkey_length, 0, "%llu pieces follow, the key has room for %u (translations_octword_size)",
+             static_cast<unsigned long long>(count), mkey.octwords);
+    return false;
+  }
+  if (list.size() / sizeof(prm::KeyEntry) < count) {
+    c.refuse(Rule::page_list_length, 0, "%llu pieces are announced, the list has %zu",
+             static_cast<unsigned long long>(count), list.size() / sizeof(prm::KeyEntry));
+    return false;
+  }
+  if (count != 0 && !c.make_array(mkey.table, static_cast<std::size_t>(count), "pieces of a memory key")) {
+    return false;
+  }
+  for (std::size_t i = 0; i < mkey.table.size(); ++i) {
+    prm::KeyEntry entry;
+    std::memcpy(&entry, list.data() + i * sizeof entry, sizeof entry);
+    mkey.table[i] = {entry.address, entry.key, entry.byte_count};
+  }
+  return true;
+}
+
 bool take_memory(Command& c, In<prm::create_mkey> in, prm::ConstView<M> mkc, Mkey& mkey) noexcept {
   const std::uint32_t mode =
       mkc.get(M::access_mode_4_2) << 2 | static_cast<std::uint32_t>(mkc.get(M::access_mode_1_0));
+  const bool klm = mode == static_cast<std::uint32_t>(prm::mkc_access_mode::klm);
+  if (klm || mode == static_cast<std::uint32_t>(prm::mkc_access_mode::ksm)) {
+    mkey.mode = klm ? Mkey::Mode::pieces : Mkey::Mode::equal_pieces;
+    return take_pieces(c, in, mkey);
+  }
+  const bool later = mkey.umr_enabled && in.get(prm::create_mkey_in::translations_octword_actual_size) == 0;
   if (in.get(prm::create_mkey_in::mkey_umem_valid)) {
     if (mode == static_cast<std::uint32_t>(prm::mkc_access_mode::mtt)) return take_umem(c, in, mkey);
   } else if (mode == static_cast<std::uint32_t>(prm::mkc_access_mode::pa)) {
@@ -76,20 +111,37 @@ bool take_memory(Command& c, In<prm::create_mkey> in, prm::ConstView<M> mkc, Mke
     c.refuse(Rule::mkey_physical, 0, "user context %u asks for a key of physical addresses", c.uid);
     return false;
   } else if (mode == static_cast<std::uint32_t>(prm::mkc_access_mode::mtt)) {
-    return take_list(c, in, mkc, mkey);
+    if (!later) return take_list(c, in, mkc, mkey);
+    mkey.mode = Mkey::Mode::translations;
+    return true;
   }
-  c.refuse(Rule::mkey_mode, 0, "access mode %u; this card has 0 (physical) and 1 (pages)", mode);
+  c.refuse(Rule::mkey_mode, 0, "access mode %u; this card has 0 (physical), 1 (pages), 2 (KLM) and 3 (KSM)",
+           mode);
   return false;
+}
+
+prm::mkc_access_mode mode_of(const Mkey& mkey) noexcept {
+  switch (mkey.mode) {
+    case Mkey::Mode::physical:
+      return prm::mkc_access_mode::pa;
+    case Mkey::Mode::pieces:
+      return prm::mkc_access_mode::klm;
+    case Mkey::Mode::equal_pieces:
+      return prm::mkc_access_mode::ksm;
+    case Mkey::Mode::umem:
+    case Mkey::Mode::translations:
+      break;
+  }
+  return prm::mkc_access_mode::mtt;
 }
 
 }  // namespace
 
 void create_mkey(Command& c, In<prm::create_mkey> in, Out<prm::create_mkey> out) noexcept {
   const auto mkc = in.at(prm::create_mkey_in::memory_key_mkey_entry);
-  if (!c.absent(mkc.get(M::bsf_en), Rule::mkey_feature, "bsf_en") ||
-      !c.absent(mkc.get(M::free), Rule::mkey_feature, "free") ||
-      !c.absent(mkc.get(M::umr_en), Rule::mkey_feature, "umr_en")) {
-    return;
+  if (!c.absent(mkc.get(M::bsf_en), Rule::mkey_feature, "bsf_en")) return;
+  if (mkc.get(M::free) && !mkc.get(M::umr_en)) {
+    return c.refuse(Rule::mkey_feature, 0, "free without umr_en: nothing could make use of the key");
   }
   Pd* pd = c.find(c.card.pds, mkc.get(M::pd));
   if (!pd) return;
@@ -103,15 +155,21 @@ void create_mkey(Command& c, In<prm::create_mkey> in, Out<prm::create_mkey> out)
   mkey->rights = rights_of(mkc);
   mkey->key_byte = static_cast<std::uint8_t>(mkc.get(M::mkey_7_0));
   mkey->qpn = mkc.get(M::qpn);
+  mkey->is_free = mkc.get(M::free);
+  mkey->umr_enabled = mkc.get(M::umr_en);
+  mkey->remote_invalidate = mkc.get(M::en_rinval);
+  mkey->log_page_size = static_cast<std::uint8_t>(mkc.get(M::log_page_size));
+  mkey->octwords = mkc.get(M::translations_octword_size);
   if ((mkey->rights & remote_atomic) && !c.card.capabilities.general().get(prm::cmd_hca_cap::atomic)) {
     return c.refuse(Rule::mkey_rights, 0, "remote atomic access; this card has no atomics");
   }
   if (!take_memory(c, in, mkc, *mkey)) return;
   const bool physical = mkey->mode == Mkey::Mode::physical;
-  if (mkey->whole_space && !physical) {
+  if (mkey->whole_space && !physical && !mkey->indirect()) {
     return c.refuse(Rule::mkey_length, 0, "length64 is for physical addresses only");
   }
-  if (!mkey->whole_space && (mkey->length == 0 || mkey->start + mkey->length - 1 < mkey->start)) {
+  const bool later = mkey->umr_enabled && mkey->length == 0;
+  if (!mkey->whole_space && !later && (mkey->length == 0 || mkey->start + mkey->length - 1 < mkey->start)) {
     return c.refuse(Rule::mkey_length, 0, "the range of %#llx bytes at %#llx is empty or wraps round",
                     static_cast<unsigned long long>(mkey->length),
                     static_cast<unsigned long long>(mkey->start));
@@ -124,9 +182,13 @@ void create_mkey(Command& c, In<prm::create_mkey> in, Out<prm::create_mkey> out)
 void query_mkey(Command& c, In<prm::query_mkey> in, Out<prm::query_mkey> out) noexcept {
   const Mkey* mkey = c.find(c.card.mkeys, in.get(prm::query_mkey_in::mkey_index));
   if (!mkey) return;
-  const bool physical = mkey->mode == Mkey::Mode::physical;
   out.at(prm::query_mkey_out::memory_key_mkey_entry)
-      .set(M::access_mode_1_0, physical ? prm::mkc_access_mode::pa : prm::mkc_access_mode::mtt)
+      .set(M::access_mode_1_0, mode_of(*mkey))
+      .set(M::free, mkey->is_free)
+      .set(M::umr_en, mkey->umr_enabled)
+      .set(M::en_rinval, mkey->remote_invalidate)
+      .set(M::log_page_size, mkey->log_page_size)
+      .set(M::translations_octword_size, mkey->octwords)
       .set(M::lr, (mkey->rights & local_read) != 0)
       .set(M::lw, (mkey->rights & local_write) != 0)
       .set(M::rr, (mkey->rights & remote_read) != 0)

@@ -27,14 +27,6 @@ bool place_in_umem(Command& c, std::uint32_t umem_id, std::uint64_t offset, std:
   return true;
 }
 
-/// The kernel may use physical addresses; a user context has umems.
-bool may_be_physical(Command& c, const char* what) noexcept {
-  if (c.uid == 0) return true;
-  c.refuse(Rule::queue_needs_umem, 0, "%s of user context %u is given by physical addresses, not in a umem",
-           what, c.uid);
-  return false;
-}
-
 }  // namespace
 
 bool read_pages(Command& c, const PageListIn& in, PageList& pages) noexcept {
@@ -79,7 +71,6 @@ bool place_queue(Command& c, const QueueIn& in, Buffer& buffer) noexcept {
     return false;
   }
   if (in.umem_valid) return place_in_umem(c, in.umem_id, begin, in.length, "the queue", buffer);
-  if (!may_be_physical(c, "the queue")) return false;
 
   PageListIn list = in.pages;
   if (list.log_page_size > max_log_page_size) list.log_page_size = max_log_page_size;
@@ -101,7 +92,6 @@ bool place_record(Command& c, bool umem_valid, std::uint32_t umem_id, std::uint6
     return false;
   }
   if (umem_valid) return place_in_umem(c, umem_id, address, record_size, "the doorbell record", buffer);
-  if (!may_be_physical(c, "the doorbell record")) return false;
   PageList record = PageList::single(address, record_size);
   record.resolve(c.card.host);
   buffer = Buffer(c.card.host, std::move(record), record_size);

@@ -17,13 +17,20 @@ constexpr std::uint32_t log_min_stride = 4;
 bool take_service(Command& c, prm::ConstView<Q> qpc, Qp& qp) noexcept {
   const auto caps = c.card.capabilities.general();
   const auto wanted = qpc.get(Q::st);
+  const bool kernels = wanted == prm::qpc_st::qp1 || wanted == prm::qpc_st::reg_umr;
   const bool offered = (wanted == prm::qpc_st::rc && caps.get(Caps::rc)) ||
                        (wanted == prm::qpc_st::uc && caps.get(Caps::uc)) ||
-                       (wanted == prm::qpc_st::ud && caps.get(Caps::ud));
+                       (wanted == prm::qpc_st::ud && caps.get(Caps::ud)) ||
+                       (wanted == prm::qpc_st::xrc && caps.get(Caps::xrc)) || (kernels && c.uid == 0);
   if (!offered) {
-    c.refuse(Rule::qp_service, 0, "st %u; this card has%s%s%s", static_cast<unsigned>(wanted),
-             caps.get(Caps::rc) ? " RC (0)" : "", caps.get(Caps::uc) ? " UC (1)" : "",
-             caps.get(Caps::ud) ? " UD (2)" : "");
+    c.refuse(Rule::qp_service, 0, "st %u; this card has%s%s%s%s, for the kernel QP1 (8) and UMR (0xc)",
+             static_cast<unsigned>(wanted), caps.get(Caps::rc) ? " RC (0)" : "",
+             caps.get(Caps::uc) ? " UC (1)" : "", caps.get(Caps::ud) ? " UD (2)" : "",
+             caps.get(Caps::xrc) ? " XRC (3)" : "");
+    return false;
+  }
+  if (wanted == prm::qpc_st::qp1 && c.card.gsi) {
+    c.refuse(Rule::qp_service, c.card.gsi->number, "QP %#x is QP1 already", c.card.gsi->number);
     return false;
   }
   qp.service = static_cast<QpService>(wanted);
@@ -80,8 +87,9 @@ bool take_features(Command& c, prm::ConstView<Q> qpc, Qp& qp) noexcept {
 bool take_sizes(Command& c, prm::ConstView<Q> qpc, Qp& qp) noexcept {
   const auto caps = c.card.capabilities.general();
   const auto rq_type = qpc.get(Q::rq_type);
-  if (rq_type != prm::qpc_rq_type::regular && rq_type != prm::qpc_rq_type::zero) {
-    c.refuse(Rule::qp_feature, 0, "rq_type %u; this card has 0 (a receive ring) and 3 (none)",
+  if (rq_type != prm::qpc_rq_type::regular && rq_type != prm::qpc_rq_type::srq &&
+      rq_type != prm::qpc_rq_type::zero) {
+    c.refuse(Rule::qp_feature, 0, "rq_type %u; this card has 0 (a receive ring), 1 (a shared one), 3 (none)",
              static_cast<unsigned>(rq_type));
     return false;
   }
@@ -134,6 +142,25 @@ bool place_rings(Command& c, In<prm::create_qp> in, Qp& qp) noexcept {
   }
   return place_record(c, qpc.get(Q::dbr_umem_valid) != 0, qpc.get(Q::dbr_umem_id), qpc.get(Q::dbr_addr),
                       qp.record);
+}
+
+/// What it receives into is another's: the kernel's own is for user contexts, too.
+bool take_shared(Command& c, prm::ConstView<Q> qpc, Qp& qp) noexcept {
+  if (qp.service == QpService::xrc) {
+    Xrcd* const xrcd = c.find_shared(c.card.xrcds, qpc.get(Q::xrcd));
+    if (!xrcd) return false;
+    qp.xrcd = Ref<Xrcd>(xrcd);
+    return true;
+  }
+  if (qpc.get(Q::rq_type) != prm::qpc_rq_type::srq) return true;
+  Srq* const srq = c.find_shared(c.card.srqs, qpc.get(Q::srqn_rmpn_xrqn));
+  if (!srq) return false;
+  if (srq->type != Srq::Type::pool) {
+    c.refuse(Rule::srq_feature, srq->number, "SRQ %#x is of XRC, and the queue pair is not", srq->number);
+    return false;
+  }
+  qp.srq = Ref<Srq>(srq);
+  return true;
 }
 
 void put_path(prm::View<A> ads, const QpPath& path) noexcept {
@@ -206,11 +233,21 @@ void create_qp(Command& c, In<prm::create_qp> in, Out<prm::create_qp> out) noexc
   auto qp = c.make<Qp>();
   if (!qp || !take_service(c, qpc, *qp) || !take_features(c, qpc, *qp) || !take_sizes(c, qpc, *qp)) return;
 
-  Pd* pd = c.find(c.card.pds, qpc.get(Q::pd));
-  Cq* send_cq = pd ? c.find(c.card.cqs, qpc.get(Q::cqn_snd)) : nullptr;
-  Cq* receive_cq = send_cq ? c.find(c.card.cqs, qpc.get(Q::cqn_rcv)) : nullptr;
-  Uar* uar = receive_cq ? c.find_shared(c.card.uars, qpc.get(Q::uar_page)) : nullptr;
-  if (!uar) return;
+  // An XRC target is made of the kernel's own PD and CQ, and has no UAR.
+  const bool target = qp->service == QpService::xrc && !qp->has_send;
+  const bool any_pd = qp->service == QpService::umr;
+  Pd* pd = any_pd   ? nullptr
+           : target ? c.find_shared(c.card.pds, qpc.get(Q::pd))
+                    : c.find(c.card.pds, qpc.get(Q::pd));
+  if (!pd && !any_pd) return;
+  Cq* send_cq = nullptr;
+  Cq* receive_cq = nullptr;
+  Uar* uar = nullptr;
+  if (qp->has_send && !(send_cq = c.find(c.card.cqs, qpc.get(Q::cqn_snd)))) return;
+  if (qp->has_send && !(uar = c.find_shared(c.card.uars, qpc.get(Q::uar_page)))) return;
+  const bool receives = qpc.get(Q::rq_type) != prm::qpc_rq_type::zero && qp->service != QpService::xrc;
+  if (receives && !(receive_cq = c.find(c.card.cqs, qpc.get(Q::cqn_rcv)))) return;
+  if (!take_shared(c, qpc, *qp)) return;
   const std::uint32_t counter_number = qpc.get(Q::counter_set_id);
   QCounter* counter = counter_number ? c.find(c.card.q_counters, counter_number) : nullptr;
   if (counter_number && !counter) return;
@@ -224,7 +261,10 @@ void create_qp(Command& c, In<prm::create_qp> in, Out<prm::create_qp> out) noexc
   if (!c.good(c.card.engine->prepare(*qp, QpState::reset, qp->attributes), "the transport of a queue pair")) {
     return;
   }
-  if (auto* made = c.publish(c.card.qps, std::move(qp))) out.set(prm::create_qp_out::qpn, made->number);
+  Qp* const made = c.publish(c.card.qps, std::move(qp));
+  if (!made) return;
+  if (made->service == QpService::gsi) c.card.gsi = made;
+  out.set(prm::create_qp_out::qpn, made->number);
 }
 
 void query_qp(Command& c, In<prm::query_qp> in, Out<prm::query_qp> out) noexcept {
@@ -237,16 +277,20 @@ void query_qp(Command& c, In<prm::query_qp> in, Out<prm::query_qp> out) noexcept
       .set(Q::end_padding_mode, qp->pad_to_cache_line ? prm::qpc_end_padding_mode::pad_to_cache_line_alignment
                                                       : prm::qpc_end_padding_mode::scatter_as_is)
       .set(Q::block_lb_mc, qp->block_own_multicast)
-      .set(Q::pd, qp->pd->number)
+      .set(Q::pd, qp->pd ? qp->pd->number : 0)
       .set(Q::no_sq, !qp->has_send)
-      .set(Q::rq_type, qp->has_receive ? prm::qpc_rq_type::regular : prm::qpc_rq_type::zero)
+      .set(Q::rq_type, qp->has_receive ? prm::qpc_rq_type::regular
+                       : qp->srq       ? prm::qpc_rq_type::srq
+                                       : prm::qpc_rq_type::zero)
+      .set(Q::srqn_rmpn_xrqn, qp->srq ? qp->srq->number : 0)
+      .set(Q::xrcd, qp->xrcd ? qp->xrcd->number : 0)
       .set(Q::ts_format, static_cast<prm::timestamp_format>(qp->timestamp))
       .set(Q::rlky, qp->reserved_lkey)
       .set(Q::counter_set_id, qp->q_counter ? qp->q_counter->number : 0)
-      .set(Q::uar_page, qp->uar->number)
+      .set(Q::uar_page, qp->uar ? qp->uar->number : 0)
       .set(Q::user_index, qp->user_index)
-      .set(Q::cqn_snd, qp->send_cq->number)
-      .set(Q::cqn_rcv, qp->receive_cq->number)
+      .set(Q::cqn_snd, qp->send_cq ? qp->send_cq->number : 0)
+      .set(Q::cqn_rcv, qp->receive_cq ? qp->receive_cq->number : 0)
       .set(Q::cs_req, cs_req_of(*qp))
       .set(Q::cs_res, static_cast<prm::qpc_cs_res>(qp->scatter_to_receive_cqe / 32));
   if (qp->has_send) qpc.set(Q::log_sq_size, qp->send.log_size);
@@ -262,6 +306,7 @@ void destroy_qp(Command& c, In<prm::destroy_qp> in, Out<prm::destroy_qp>) noexce
   auto* qp = c.find(c.card.qps, in.get(prm::destroy_qp_in::qpn));
   if (!qp || !c.unused(*qp)) return;
   c.card.engine->forget(*qp);
+  if (c.card.gsi == qp) c.card.gsi = nullptr;
   c.retire(c.card.qps, *qp);
 }
 

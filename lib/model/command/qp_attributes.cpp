@@ -180,7 +180,8 @@ bool QpAttributeReader::path() noexcept {
 
 bool QpAttributeReader::to_init() noexcept {
   if (!port() || !pkey()) return false;
-  if (qp_.service == QpService::ud) {
+  if (qp_.service == QpService::umr) return true;
+  if (is_datagram(qp_.service)) {
     next_.qkey = context_.get(Q::q_key);
     return true;
   }
@@ -191,12 +192,13 @@ bool QpAttributeReader::to_init() noexcept {
 }
 
 bool QpAttributeReader::to_rtr() noexcept {
+  if (qp_.service == QpService::umr) return true;
   if (!c_.card.vport.roce_enabled) {
     c_.refuse(Rule::roce_disabled, qp_.number,
               "QP %#x is to receive, and the virtual port has no RoCE (roce_en)", qp_.number);
     return false;
   }
-  if (qp_.service == QpService::ud) {
+  if (is_datagram(qp_.service)) {
     next_.log_mtu = log_port_mtu(c_.card.port);
     next_.log_max_message = next_.log_mtu;
     return true;
@@ -215,7 +217,7 @@ bool QpAttributeReader::to_rtr() noexcept {
 
 bool QpAttributeReader::to_rts() noexcept {
   next_.next_send_psn = context_.get(Q::next_send_psn);
-  if (qp_.service != QpService::rc) return true;
+  if (!is_reliable(qp_.service)) return true;
   const std::uint32_t log_sra = context_.get(Q::log_sra_max);
   const auto caps = c_.card.capabilities.general();
   if (!depth(log_sra, caps.get(Caps::log_max_ra_req_qp), "log_sra_max", "log_max_ra_req_qp")) return false;

@@ -26,8 +26,14 @@ struct Transition {
   QpState from;
   QpState to;
   bool (QpAttributeReader::*required)() noexcept;
-  std::uint32_t optional[3];  ///< by QpService
+  std::uint32_t optional[3];  ///< by service: RC, UC, UD
 };
+
+/// RC and XRC, UC, UD and GSI have a row each; a queue pair for UMR has no options.
+std::uint32_t options_of(const Transition& step, QpService service) noexcept {
+  if (service == QpService::umr) return 0;
+  return step.optional[is_reliable(service) ? 0 : service == QpService::uc ? 1 : 2];
+}
 
 constexpr std::uint32_t rights = Optional::rre | Optional::rae | Optional::rwe;
 
@@ -78,7 +84,7 @@ void transit(Command& c, std::span<const std::byte> input, const Transition& ste
                     name(qp->state), name(step.from), name(step.to));
   }
   const std::uint32_t mask = in.get(Layout::opt_param_mask);
-  const std::uint32_t possible = step.optional[static_cast<unsigned>(qp->service)];
+  const std::uint32_t possible = options_of(step, qp->service);
   if (mask & ~possible) {
     return c.refuse(Rule::qp_optional, qp->number,
                     "opt_param_mask %#x; from %s to %s a %s queue pair has %#x", mask, name(step.from),

@@ -103,7 +103,7 @@ void create_rq(Command& c, In<prm::create_rq> in, Out<prm::create_rq> out) noexc
   Cq* cq = pd || without_pd ? c.find(c.card.cqs, rqc.get(R::cqn)) : nullptr;
   if (!cq || !take_counter(c, rqc.get(R::counter_set_id), *rq)) return;
   const WorkQueueLimits limits{caps.get(Caps::log_min_stride_sz_rq), caps.get(Caps::log_max_stride_sz_rq),
-                               caps.get(Caps::striding_rq) != 0};
+                               prm::wq_type::cyclic, caps.get(Caps::striding_rq) != 0};
   if (!read_work_queue(c, wq, limits, rq->ring, rq->record) || !take_strides(c, wq, *rq)) return;
   rq->pd = Ref<Pd>(pd);
   rq->cq = Ref<Cq>(cq);

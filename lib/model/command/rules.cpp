@@ -42,8 +42,6 @@ constexpr RuleInfo table[] = {
     {Rule::page_offset, "memory.page-offset", S::bad_param, "The offset is not within the first page."},
     {Rule::page_list_length, "memory.page-list-length", S::bad_input_len,
      "The command ends before its list of pages does."},
-    {Rule::queue_needs_umem, "memory.queue-needs-umem", S::bad_param,
-     "A user context's queues, records and keys lie in its umems, not at physical addresses."},
     {Rule::outside_umem, "memory.outside-umem", S::bad_param, "The umem ends before what is to lie in it."},
     {Rule::record_alignment, "memory.record-alignment", S::bad_param,
      "A doorbell record is aligned to 8 bytes."},
@@ -159,6 +157,12 @@ constexpr RuleInfo table[] = {
      "RoCE is off on the virtual port: MODIFY_NIC_VPORT_CONTEXT turns it on (roce_en)."},
     {Rule::roce_index, "roce.address-index", S::bad_index, "The GID table has no such place."},
     {Rule::roce_address, "roce.address", S::bad_param, "The address can't be one of this port's."},
+
+    {Rule::srq_size, "srq.size", S::bad_param, "The shared receive queue is larger than the card allows."},
+    {Rule::srq_stride, "srq.stride", S::bad_param,
+     "A shared receive request has no room for its next segment and one data segment."},
+    {Rule::srq_feature, "srq.feature", S::bad_param,
+     "A feature of the shared receive queue is not supported."},
 };
 
 /// A slip here would make two refusals look alike.

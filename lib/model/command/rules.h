@@ -39,7 +39,6 @@ enum class Rule : std::uint16_t {
   page_count = 0x0305,
   page_offset = 0x0306,
   page_list_length = 0x0307,
-  queue_needs_umem = 0x0308,
   outside_umem = 0x0309,
   record_alignment = 0x030a,
   queue_alignment = 0x030b,
@@ -136,6 +135,11 @@ enum class Rule : std::uint16_t {
   roce_disabled = 0x0a10,
   roce_index = 0x0a11,
   roce_address = 0x0a12,
+
+  // shared receive queues
+  srq_size = 0x0b01,
+  srq_stride = 0x0b02,
+  srq_feature = 0x0b03,
 };
 
 struct RuleInfo {

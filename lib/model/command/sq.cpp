@@ -33,10 +33,13 @@ bool take_features(Command& c, prm::ConstView<S> sqc, Sq& sq) noexcept {
   const auto ethernet =
       c.card.capabilities.view<Ethernet>(static_cast<unsigned>(prm::hca_cap_type::ethernet_offloads));
   if (!c.absent(sqc.get(S::cd_master), Rule::wq_feature, "cd_master") ||
-      !c.absent(sqc.get(S::reg_umr), Rule::wq_feature, "reg_umr") ||
       !c.absent(sqc.get(S::hairpin), Rule::wq_feature, "hairpin") ||
       !c.absent(sqc.get(S::packet_pacing_rate_limit_index), Rule::wq_feature, "packet pacing") ||
       !c.absent(sqc.get(S::qos_queue_group_id), Rule::wq_feature, "qos_queue_group_id")) {
+    return false;
+  }
+  if (sqc.get(S::reg_umr) && !ethernet.get(Ethernet::reg_umr_sq)) {
+    c.refuse(Rule::wq_feature, 0, "reg_umr; this card's send queues take no UMR requests (reg_umr_sq)");
     return false;
   }
   if (sqc.get(S::allow_multi_pkt_send_wqe) && !ethernet.get(Ethernet::enhanced_multi_pkt_send_wqe)) {
@@ -57,6 +60,7 @@ bool take_features(Command& c, prm::ConstView<S> sqc, Sq& sq) noexcept {
   sq.reserved_lkey = sqc.get(S::rlky);
   sq.flush_in_error = sqc.get(S::flush_in_error_en);
   sq.allow_multi_packet = sqc.get(S::allow_multi_pkt_send_wqe);
+  sq.takes_umr = sqc.get(S::reg_umr);
   sq.user_index = sqc.get(S::user_index);
   return read_timestamp_format(c, sqc.get(S::ts_format), caps.get(Caps::sq_ts_format), sq.timestamp);
 }
@@ -117,6 +121,7 @@ void query_sq(Command& c, In<prm::query_sq> in, Out<prm::query_sq> out) noexcept
   const auto sqc = out.at(prm::query_sq_out::sq_context);
   sqc.set(S::rlky, sq->reserved_lkey)
       .set(S::flush_in_error_en, sq->flush_in_error)
+      .set(S::reg_umr, sq->takes_umr)
       .set(S::allow_multi_pkt_send_wqe, sq->allow_multi_packet)
       .set(S::min_wqe_inline_mode, static_cast<prm::inline_mode>(sq->min_inline_mode))
       .set(S::state, static_cast<prm::sqc_state>(sq->state))

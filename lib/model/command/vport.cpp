@@ -202,4 +202,25 @@ void modify_vport_state(Command& c, In<prm::modify_vport_state> in, Out<prm::mod
   c.card.engine->port_changed();
 }
 
+/// RoCE has one partition, the default one.
+void query_hca_vport_pkey(Command& c, In<prm::query_hca_vport_pkey> in,
+                          Out<prm::query_hca_vport_pkey> out) noexcept {
+  using I = prm::query_hca_vport_pkey_in;
+  constexpr std::uint32_t whole_table = 0xffff;
+  constexpr std::uint64_t default_partition = 0xffff;
+  const std::uint32_t index = in.get(I::pkey_index);
+  if (in.get(I::other_vport)) {
+    return c.refuse(Rule::other_vport, in.get(I::vport_number), "this card has no other virtual port");
+  }
+  if (index != 0 && index != whole_table) {
+    return c.refuse(Rule::qp_pkey, index, "pkey_index %u; there is 0", index);
+  }
+  const auto bytes = out.bytes();
+  constexpr std::size_t at = prm::query_hca_vport_pkey_out::size;
+  if (bytes.size() < at + prm::pkey::size) {
+    return c.refuse(Rule::output_length, 0, "the output has no room for a partition key");
+  }
+  prm::set_bits(bytes.data(), at * 8 + 16, 16, default_partition);
+}
+
 }  // namespace chime::model

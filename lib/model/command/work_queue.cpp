@@ -29,10 +29,11 @@ bool read_work_queue(Command& c, prm::ConstView<W> wq, WorkQueueLimits limits, R
   const prm::wq_type type = wq.get(W::wq_type);
   const bool strides =
       type == prm::wq_type::linked_list_striding_rq || type == prm::wq_type::cyclic_striding_rq;
-  if (type != prm::wq_type::cyclic && !(strides && limits.strides)) {
-    c.refuse(Rule::wq_type, 0, "wq_type %u; there are %s", static_cast<unsigned>(type),
-             limits.strides ? "1 (cyclic), 2 (striding linked list) and 3 (striding cyclic)"
-                            : "cyclic queues (1)");
+  if (type != limits.type && !(strides && limits.strides)) {
+    c.refuse(Rule::wq_type, 0, "wq_type %u; there are %s here", static_cast<unsigned>(type),
+             limits.type == prm::wq_type::linked_list ? "linked lists (0)"
+             : limits.strides ? "1 (cyclic), 2 (striding linked list) and 3 (striding cyclic)"
+                              : "cyclic queues (1)");
     return false;
   }
   if (log_size > largest) {
@@ -50,15 +51,17 @@ bool read_work_queue(Command& c, prm::ConstView<W> wq, WorkQueueLimits limits, R
       (!strides && !c.absent(wq.get(W::two_byte_shift_en), Rule::wq_feature, "two_byte_shift_en"))) {
     return false;
   }
-  const QueueIn place{.umem_valid = wq.get(W::wq_umem_valid) != 0,
-                      .umem_id = wq.get(W::wq_umem_id),
-                      .umem_offset = wq.get(W::wq_umem_offset),
-                      .pages = {.bytes = wq.bytes().subspan(W::size),
-                                .count = 0,
-                                .log_page_size = wq.get(W::log_wq_pg_sz) + 12,
-                                .page_offset = wq.get(W::page_offset) * std::uint64_t{64}},
-                      .length = std::uint64_t{1} << (log_size + log_stride),
-                      .alignment = std::uint64_t{1} << log_stride};
+  const QueueIn place{
+      .umem_valid = wq.get(W::wq_umem_valid) != 0,
+      .umem_id = wq.get(W::wq_umem_id),
+      .umem_offset = wq.get(W::wq_umem_offset),
+      .pages = {.bytes = wq.bytes().subspan(W::size),
+                .count = 0,
+                .log_page_size = wq.get(W::log_wq_pg_sz) + 12,
+                // of 64ths of the page
+                .page_offset = std::uint64_t{wq.get(W::page_offset)} << (wq.get(W::log_wq_pg_sz) + 12 - 6)},
+      .length = std::uint64_t{1} << (log_size + log_stride),
+      .alignment = std::uint64_t{1} << log_stride};
   if (!place_queue(c, place, ring.buffer)) return false;
   ring.log_size = static_cast<std::uint8_t>(log_size);
   ring.log_stride = static_cast<std::uint8_t>(log_stride);

@@ -14,7 +14,8 @@ namespace chime::model {
 struct WorkQueueLimits {
   std::uint32_t min_log_stride;
   std::uint32_t max_log_stride;
-  bool strides = false;  ///< striding receive queues are possible
+  prm::wq_type type = prm::wq_type::cyclic;
+  bool strides = false;  ///< striding receive queues are possible, too
 };
 
 /// Reads ring and record. @return false when it refused

@@ -9,6 +9,7 @@ constexpr auto length = prm::cqe_syndrome::local_length;
 constexpr auto protection = prm::cqe_syndrome::local_protection;
 constexpr auto invalid_request = prm::cqe_syndrome::remote_invalid_request;
 constexpr auto remote_access = prm::cqe_syndrome::remote_access;
+constexpr auto bind = prm::cqe_syndrome::memory_window_bind;
 constexpr auto no_cqe = prm::cqe_syndrome{};
 constexpr auto error = Severity::error;
 constexpr auto note = Severity::note;
@@ -51,6 +52,19 @@ constexpr FaultInfo table[] = {
     {Fault::key_bounds, "key.bounds", error, protection, "The address range is not within the memory key's."},
     {Fault::key_memory, "key.memory", error, protection, "The memory behind the key is gone."},
     {Fault::key_free, "key.free", error, protection, "The memory key is in the free state."},
+    {Fault::key_levels, "key.levels", error, protection, "Keys point at keys too many times."},
+    {Fault::umr_key, "umr.key", error, bind, "A UMR request names no memory key, or one of another PD."},
+    {Fault::umr_disabled, "umr.disabled", error, bind, "The memory key was made without umr_en."},
+    {Fault::umr_state, "umr.state", error, bind,
+     "The memory key is not in the state, free or not, that the UMR request checks."},
+    {Fault::umr_room, "umr.room", error, bind,
+     "A UMR request writes more translations than the memory key was made for (translations_octword_size), "
+     "or than "
+     "it has itself."},
+    {Fault::umr_feature, "umr.feature", error, bind,
+     "A UMR request asks for signatures, or for a page size that the card does not have."},
+    {Fault::umr_queue, "umr.queue", error, operation, "The queue takes no UMR requests (reg_umr)."},
+    {Fault::umr_memory, "umr.memory", error, bind, "The card has no memory left for the translations."},
     {Fault::flushed, "wqe.flushed", note, prm::cqe_syndrome::flushed,
      "The queue is in error; the request was not executed."},
 
@@ -140,6 +154,8 @@ constexpr FaultInfo table[] = {
      "More reads and atomics are outstanding than log_rra_max says."},
     {Fault::receive_missing, "receive.missing", note, no_cqe,
      "A message found no receive request; over RC it is sent again (RNR NAK), else it is lost."},
+    {Fault::target_srq, "target.srq", error, no_cqe,
+     "A packet names a shared receive queue that does not exist, or is of another XRC domain."},
 
     {Fault::roce_malformed, "roce.malformed", note, no_cqe,
      "A packet to RoCE's port was dropped: it is cut, or its opcode or version is unknown."},

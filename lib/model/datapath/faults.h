@@ -40,6 +40,14 @@ enum class Fault : std::uint8_t {
   key_memory = 0x24,
   key_free = 0x25,
   wqe_no_tis = 0x26,
+  key_levels = 0x27,
+  umr_key = 0x28,
+  umr_disabled = 0x29,
+  umr_state = 0x2a,
+  umr_room = 0x2b,
+  umr_feature = 0x2c,
+  umr_queue = 0x2d,
+  umr_memory = 0x2e,
   flushed = 0x30,
 
   // doorbells and records
@@ -98,6 +106,7 @@ enum class Fault : std::uint8_t {
   target_length = 0xb5,
   target_outstanding = 0xb6,
   receive_missing = 0xb7,
+  target_srq = 0xb8,
 
   // RoCE packets
   roce_malformed = 0xc0,

@@ -38,7 +38,7 @@ class Keys {
               Rights right, Fault& fault) noexcept;
 
  private:
-  /// A key whose range lies in host memory in one piece.
+  /// A piece of a key's range that lies in host memory in one piece.
   struct Recent {
     std::uint32_t key = 0;
     std::uint8_t rights = 0;
@@ -48,8 +48,12 @@ class Keys {
     std::byte* base = nullptr;  ///< of `start`
   };
   static constexpr unsigned slots = 4;
+  static constexpr std::size_t window = 64 * 1024;  ///< looked ahead in a key that is in pieces
+  static constexpr unsigned most_levels = 5;        ///< keys on keys
 
   static constexpr unsigned slot(std::uint32_t key) noexcept { return (key >> 8) % slots; }
+  Mkey* find(std::uint32_t key) const noexcept;
+  Chunk through(const Mkey& outer, std::uint64_t va, std::size_t bytes, Rights right, Fault& fault) noexcept;
   Chunk reserved_key(std::uint64_t va, std::size_t bytes, Fault& fault) noexcept;
   static Fault fault_of(AccessError error) noexcept;
 

@@ -225,6 +225,10 @@ SendOutcome Transmit::execute(Sq& sq, std::byte* ring) noexcept {
       if (const SendOutcome outcome = large_send(sq, ring, wqe, ds); outcome.fault != Fault::none)
         return outcome;
       break;
+    case prm::wqe_opcode::umr:
+      if (const SendOutcome outcome = change_key(sq, ring, wqe, ds); outcome.fault != Fault::none)
+        return outcome;
+      break;
     case prm::wqe_opcode::enhanced_mpsw:
       if (const SendOutcome outcome = multi_packet_send(sq, ring, wqe, ds); outcome.fault != Fault::none) {
         return outcome;
@@ -294,6 +298,17 @@ SendOutcome Transmit::multi_packet_send(Sq& sq, std::byte* ring, const std::byte
   }
   batch_.hold(whole);
   return {};
+}
+
+SendOutcome Transmit::change_key(Sq& sq, std::byte* ring, const std::byte* wqe, std::uint32_t ds) noexcept {
+  if (!sq.takes_umr) return {Fault::umr_queue, ds};
+  // Frames of this batch may lie in what the key reaches now.
+  complete_batch(sq);
+  const std::uint32_t blocks = blocks_of(ds);
+  if (blocks > 1 && !(wqe = in_one_piece(sq, ring, wqe, blocks))) return {Fault::wqe_memory, sq.fetched};
+  const UmrQueue queue{.pd = sq.pd.get(), .reserved_lkey = sq.reserved_lkey, .every_domain = false};
+  const UmrOutcome outcome = execute_umr(card_, keys_, queue, wqe, ds);
+  return {outcome.fault, outcome.detail};
 }
 
 bool Transmit::short_enough(Sq& sq) noexcept {

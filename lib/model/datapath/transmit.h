@@ -9,6 +9,7 @@
 #include "model/datapath/port.h"
 #include "model/datapath/send_batch.h"
 #include "model/datapath/send_request.h"
+#include "model/datapath/umr.h"
 
 namespace chime::model {
 
@@ -49,6 +50,7 @@ class Transmit {
   SendOutcome send(Sq& sq, const std::byte* wqe, std::uint32_t ds) noexcept;
   SendOutcome large_send(Sq& sq, std::byte* ring, const std::byte* wqe, std::uint32_t ds) noexcept;
   SendOutcome multi_packet_send(Sq& sq, std::byte* ring, const std::byte* wqe, std::uint32_t ds) noexcept;
+  SendOutcome change_key(Sq& sq, std::byte* ring, const std::byte* wqe, std::uint32_t ds) noexcept;
   /// False, and the last frame of the batch dropped, when it is longer than the port's MTU.
   bool short_enough(Sq& sq) noexcept;
   const std::byte* in_one_piece(Sq& sq, std::byte* ring, const std::byte* first,

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "base/array.h"
 #include "model/object/memory.h"
 #include "model/object/object.h"
 
@@ -43,6 +44,13 @@ enum Rights : std::uint8_t {
 enum class AccessError : std::uint8_t { none, key, pd, rights, bounds, memory, free };
 const char* name(AccessError error) noexcept;
 
+/// A piece of an indirect key: memory of another key (KLM, KSM).
+struct KeyPiece {
+  std::uint64_t address = 0;
+  std::uint32_t key = 0;
+  std::uint32_t length = 0;  ///< bytes, 0: 2 GB; of KLM alone
+};
+
 /// An lkey or rkey is number << 8 | key_byte.
 struct Mkey final : Object {
   Mkey() noexcept : Object(Kind::mkey) {}
@@ -50,8 +58,11 @@ struct Mkey final : Object {
   enum class Mode : std::uint8_t {
     physical,      ///< addresses are bus addresses
     umem,          ///< pages of a umem
-    translations,  ///< pages of a list in the command
+    translations,  ///< pages of a list in the command, or in UMR work requests
+    pieces,        ///< KLM: pieces of other keys, each of its length
+    equal_pieces,  ///< KSM: pieces of other keys, all of 1 << log_page_size bytes
   };
+  bool indirect() const noexcept { return mode == Mode::pieces || mode == Mode::equal_pieces; }
 
   /// @return none, or why `length` bytes (not 0) at `va` may not be accessed
   AccessError check(const Pd* of, std::uint64_t va, std::uint64_t bytes, std::uint8_t wanted) const noexcept {
@@ -67,15 +78,53 @@ struct Mkey final : Object {
   /// for the rest. None when the memory is gone (AccessError::memory).
   Chunk translate(HostView& host, std::uint64_t va, std::size_t bytes) noexcept {
     if (mode == Mode::physical) return {host.map(va, bytes), bytes};
-    PageList& pages = mode == Mode::umem ? umem->pages : own;
-    return pages.chunk(host, va - start + page_start, bytes);
+    return pages().chunk(host, va - start + page_start, bytes);
+  }
+  /// Host memory of `start` when all of the key lies there in one piece, else nullptr.
+  std::byte* whole(HostView& host) noexcept {
+    if (whole_space || length == 0) return nullptr;
+    if (mode == Mode::physical) return host.map(start, length);
+    std::byte* const base = pages().whole(host);
+    return base && pages().length() >= page_start + length ? base + page_start : nullptr;
   }
 
+  /// Where `va` of an indirect key leads to; `length` is what the piece has from there on.
+  /// @return false when no piece is there
+  bool locate(std::uint64_t va, KeyPiece& found) const noexcept {
+    constexpr std::uint32_t longest = 0x80000000;
+    std::uint64_t offset = va - start;
+    if (mode == Mode::equal_pieces) {
+      const std::uint64_t size = std::uint64_t{1} << log_page_size;
+      offset += start & (size - 1);
+      const std::uint64_t i = offset >> log_page_size;
+      if (i >= table.size()) return false;
+      const std::uint64_t within = offset & (size - 1);
+      found = {table[i].address + within, table[i].key,
+               static_cast<std::uint32_t>(size - within < longest ? size - within : longest)};
+      return true;
+    }
+    for (const KeyPiece& piece : table) {
+      const std::uint64_t size = piece.length != 0 ? piece.length : longest;
+      if (offset < size) {
+        found = {piece.address + offset, piece.key, static_cast<std::uint32_t>(size - offset)};
+        return true;
+      }
+      offset -= size;
+    }
+    return false;
+  }
+
+  PageList& pages() noexcept { return mode == Mode::umem ? umem->pages : own; }
+
   std::uint64_t start = 0;
-  std::uint64_t length = 0;      ///< bytes
-  std::uint64_t page_start = 0;  ///< where `start` lies in the pages, bytes
-  bool whole_space = false;      ///< "length64": no bounds
-  bool is_free = false;          ///< the manual's free state: usable after a UMR only
+  std::uint64_t length = 0;        ///< bytes
+  std::uint64_t page_start = 0;    ///< where `start` lies in the pages, bytes
+  bool whole_space = false;        ///< "length64": no bounds
+  bool is_free = false;            ///< the manual's free state: usable after a UMR only
+  bool umr_enabled = false;        ///< "umr_en"
+  bool remote_invalidate = false;  ///< "en_rinval": the other end may free it
+  std::uint8_t log_page_size = 0;  ///< of translations and equal pieces
+  std::uint32_t octwords = 0;      ///< room for translations, units of 16 bytes
   Mode mode = Mode::physical;
   std::uint8_t rights = 0;
   std::uint8_t key_byte = 0;
@@ -83,6 +132,7 @@ struct Mkey final : Object {
   Ref<Pd> pd;
   Ref<Umem> umem;
   PageList own;
+  Array<KeyPiece> table;  ///< of an indirect key
 };
 
 }  // namespace chime::model

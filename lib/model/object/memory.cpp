@@ -51,6 +51,38 @@ std::size_t PageList::resolve(HostView& host) noexcept {
   return absent;
 }
 
+Result<> PageList::grow(std::size_t count) noexcept {
+  if (count <= pages_.size()) return {};
+  auto more = Array<Page>::make(count, "a page list");
+  if (!more) return fail(more.error());
+  std::copy(pages_.begin(), pages_.end(), more->begin());
+  pages_ = std::move(*more);
+  reshape(log_page_size_, page_offset_);
+  return {};
+}
+
+void PageList::reshape(unsigned log_page_size, std::uint64_t page_offset) noexcept {
+  log_page_size_ = log_page_size;
+  page_offset_ = page_offset;
+  length_ = pages_.empty() ? 0 : (std::uint64_t{pages_.size()} << log_page_size) - page_offset;
+  base_ = nullptr;
+  generation_ = 0;  // look everything up again
+}
+
+void PageList::replace(HostView& host, std::size_t i, std::uint64_t address) noexcept {
+  pages_[i].bus = address;
+  if (generation_ != host.generation()) return;
+  const std::uint64_t page_size = std::uint64_t{1} << log_page_size_;
+  if (base_) {
+    // They were one piece, which needed no lookup of each.
+    for (std::size_t k = 0; k < pages_.size(); ++k) {
+      pages_[k].host = base_ - page_offset_ + (std::uint64_t{k} << log_page_size_);
+    }
+    base_ = nullptr;
+  }
+  pages_[i].host = host.map(address, page_size);
+}
+
 std::uint64_t PageList::bus_address(std::uint64_t offset) const noexcept {
   if (pages_.empty()) return bus_ + offset;
   const std::uint64_t from = offset + page_offset_;

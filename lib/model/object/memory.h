@@ -52,6 +52,22 @@ class PageList {
   /// Looks up where the pages lie now. @return pages that are not host memory
   std::size_t resolve(HostView& host) noexcept;
 
+  // A list that changes (UMR).
+  std::size_t count() const noexcept { return pages_.size(); }
+  /// Room for `count` pages at least; new ones are at address 0.
+  Result<> grow(std::size_t count) noexcept;
+  /// Another size of page, and another offset in the first.
+  void reshape(unsigned log_page_size, std::uint64_t page_offset) noexcept;
+  /// Another page, which is looked up.
+  void replace(HostView& host, std::size_t i, std::uint64_t address) noexcept;
+  unsigned log_page_size() const noexcept { return log_page_size_; }
+
+  /// Host memory of offset 0 when all lies there in one piece, else nullptr.
+  std::byte* whole(HostView& host) noexcept {
+    if (generation_ != host.generation()) resolve(host);
+    return base_;
+  }
+
   /// Bytes from the beginning to the end of the last page.
   std::uint64_t length() const noexcept { return length_; }
   std::uint64_t bus_address(std::uint64_t offset) const noexcept;

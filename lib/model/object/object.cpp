@@ -48,6 +48,10 @@ const char* name(Kind kind) noexcept {
       return "flow counter";
     case Kind::q_counter:
       return "Q counter";
+    case Kind::xrcd:
+      return "XRC domain";
+    case Kind::srq:
+      return "SRQ";
   }
   return "?";
 }
@@ -112,6 +116,12 @@ const char* name(QpService service) noexcept {
       return "UC";
     case QpService::ud:
       return "UD";
+    case QpService::xrc:
+      return "XRC";
+    case QpService::gsi:
+      return "GSI";
+    case QpService::umr:
+      return "UMR";
   }
   return "?";
 }

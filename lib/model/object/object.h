@@ -31,8 +31,10 @@ enum class Kind : std::uint8_t {
   flow_entry,
   flow_counter,
   q_counter,
+  xrcd,
+  srq,
 };
-inline constexpr unsigned kind_count = static_cast<unsigned>(Kind::q_counter) + 1;
+inline constexpr unsigned kind_count = static_cast<unsigned>(Kind::srq) + 1;
 
 /// "CQ", "SQ", "mkey": the manual's word for it.
 const char* name(Kind kind) noexcept;

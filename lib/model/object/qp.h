@@ -10,6 +10,7 @@
 #include "model/object/object.h"
 #include "model/object/qp_transport.h"
 #include "model/object/queue.h"
+#include "model/object/srq.h"
 #include "prm/enums.h"
 
 /// @file
@@ -28,8 +29,22 @@ namespace chime::model {
 enum class QpState : std::uint8_t { reset = 0, init = 1, rtr = 2, rts = 3, sqer = 4, err = 6, sqd = 7 };
 const char* name(QpState state) noexcept;
 
-enum class QpService : std::uint8_t { rc = 0, uc = 1, ud = 2 };
+/// The same. `gsi` is queue pair 1 on the wire, which datagrams of connection management go to; `umr` changes
+/// memory keys and sends nothing.
+enum class QpService : std::uint8_t { rc = 0, uc = 1, ud = 2, xrc = 3, gsi = 8, umr = 0xc };
 const char* name(QpService service) noexcept;
+
+constexpr bool is_datagram(QpService service) noexcept {
+  return service == QpService::ud || service == QpService::gsi;
+}
+constexpr bool is_reliable(QpService service) noexcept {
+  return service == QpService::rc || service == QpService::xrc;
+}
+/// It has one other end.
+constexpr bool is_connected(QpService service) noexcept {
+  return is_reliable(service) || service == QpService::uc;
+}
+inline constexpr std::uint32_t gsi_qpn = 1;
 
 /// The way to the other end (RC, UC): the primary address path.
 struct QpPath {
@@ -101,10 +116,12 @@ struct Qp final : Object {
   Ring send;      ///< of basic blocks; where has_send
   Ring receive;   ///< where has_receive
   Buffer record;  ///< prm::WqRecord: receive counter, send counter
-  Ref<Pd> pd;
+  Ref<Pd> pd;     ///< or none, of service umr
   Ref<Cq> send_cq;
-  Ref<Cq> receive_cq;
-  Ref<Uar> uar;
+  Ref<Cq> receive_cq;  ///< or none, without receives
+  Ref<Uar> uar;        ///< or none, without a send queue
+  Ref<Srq> srq;        ///< receive requests come from there, or from the one that a packet names (XRC)
+  Ref<Xrcd> xrcd;
   Ref<QCounter> q_counter;  ///< or none; may change with RTS to RTS
   std::uint32_t user_index = 0;
   bool atomic_like_write = false;           ///< of the attributes, after each reset

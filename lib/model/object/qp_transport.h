@@ -80,6 +80,7 @@ struct PendingResponse {
   std::uint32_t sent = 0;
   std::uint32_t length = 0;  ///< bytes of a read
   std::uint32_t rkey = 0;
+  std::uint32_t srqn = 0;  ///< XRC: whose PD counts
   std::uint64_t address = 0;
 };
 
@@ -89,6 +90,10 @@ struct QpResponder {
 
   std::uint16_t consumed = 0;  ///< receive WQEs taken
   std::uint16_t posted = 0;    ///< as last read from the record
+
+  bool holds = false;            ///< a request of a shared receive queue, for the message that has begun
+  std::uint16_t held_index = 0;  ///< that request
+  std::uint32_t held_srqn = 0;   ///< and its queue
 
   Message message = Message::none;  ///< that has begun and not ended
   bool message_lost = false;        ///< UC: its rest is dropped

@@ -106,6 +106,7 @@ struct Sq final : Object {
   std::uint8_t min_inline_mode = 0;  ///< 0 none, 1 L2, 2 IP, 3 TCP/UDP
   bool reserved_lkey = false;        ///< "rlky": lkey reserved_lkey reaches all of memory
   bool flush_in_error = false;       ///< on error WQEs are flushed with CQEs rather than kept for software
+  bool takes_umr = false;            ///< "reg_umr"
   bool allow_multi_packet = false;   ///< enhanced multi-packet WQEs
   TimestampFormat timestamp = TimestampFormat::free_running;
 

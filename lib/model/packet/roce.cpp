@@ -9,19 +9,21 @@ namespace chime::net {
 namespace {
 
 constexpr std::uint32_t reth_size = 16, atomic_eth_size = 28, atomic_ack_size = 8, imm_size = 4;
-constexpr std::uint32_t deth_size = 8;
-constexpr unsigned ops = 0x15;
+constexpr std::uint32_t deth_size = 8, xrceth_size = 4, ieth_size = 4;
+constexpr unsigned ops = 0x18;
 
-constexpr RoceShape shape(RoceKind kind, bool first, bool last, bool immediate = false) noexcept {
+constexpr RoceShape shape(RoceKind kind, bool first, bool last, bool immediate = false,
+                          bool invalidate = false) noexcept {
   const bool reth = kind == RoceKind::read_request || (kind == RoceKind::write && first);
   const bool aeth = kind == RoceKind::acknowledge || kind == RoceKind::atomic_acknowledge ||
                     kind == RoceKind::extended_acknowledge ||
                     (kind == RoceKind::read_response && (first || last));
-  std::uint32_t headers = (reth ? reth_size : 0) + (aeth ? aeth_size : 0) + (immediate ? imm_size : 0);
+  std::uint32_t headers = (reth ? reth_size : 0) + (aeth ? aeth_size : 0) + (immediate ? imm_size : 0) +
+                          (invalidate ? ieth_size : 0);
   if (kind == RoceKind::atomic) headers += atomic_eth_size;
   if (kind == RoceKind::atomic_acknowledge) headers += atomic_ack_size;
   if (kind == RoceKind::extended_atomic) headers += extended_atomic_header;
-  return {kind, first, last, immediate, reth, aeth, static_cast<std::uint8_t>(headers)};
+  return {kind, first, last, immediate, invalidate, reth, aeth, static_cast<std::uint8_t>(headers)};
 }
 
 /// By RoceOp.
@@ -47,11 +49,21 @@ constexpr RoceShape shapes[ops] = {
     shape(RoceKind::atomic_acknowledge, true, true),
     shape(RoceKind::atomic, true, true),
     shape(RoceKind::atomic, true, true),
+    RoceShape{},
+    shape(RoceKind::send, false, true, false, true),
+    shape(RoceKind::send, true, true, false, true),
 };
-static_assert(bth_size + atomic_eth_size <= largest_bth && bth_size + reth_size + imm_size <= largest_bth);
+static_assert(bth_size + xrceth_size + atomic_eth_size <= largest_bth &&
+              bth_size + reth_size + imm_size <= largest_bth);
 
 constexpr Transport transport_of(std::uint8_t opcode) noexcept {
   return static_cast<Transport>(opcode >> 5);
+}
+
+/// XRC's requests name a shared receive queue.
+constexpr bool has_xrceth(Transport transport, RoceKind kind) noexcept {
+  return transport == Transport::xrc && (kind == RoceKind::send || kind == RoceKind::write ||
+                                         kind == RoceKind::read_request || kind == RoceKind::atomic);
 }
 
 }  // namespace
@@ -64,11 +76,20 @@ RoceShape roce_shape(std::uint8_t opcode) noexcept {
   switch (transport_of(opcode)) {
     case Transport::rc:
       return shapes[op];
+    case Transport::xrc: {
+      RoceShape request = shapes[op];
+      if (has_xrceth(Transport::xrc, request.kind)) {
+        request.headers = static_cast<std::uint8_t>(request.headers + xrceth_size);
+      }
+      return request;
+    }
     case Transport::uc:
+      if (shapes[op].invalidate) return {};
       return shapes[op].kind == RoceKind::send || shapes[op].kind == RoceKind::write ? shapes[op]
                                                                                      : RoceShape{};
     case Transport::ud: {
       if (shapes[op].kind != RoceKind::send || !shapes[op].first || !shapes[op].last) return {};
+      if (shapes[op].invalidate) return {};
       RoceShape datagram = shapes[op];
       datagram.headers = static_cast<std::uint8_t>(datagram.headers + deth_size);
       return datagram;
@@ -114,6 +135,10 @@ RoceParse parse_roce(RocePacket& packet, const std::byte* front, std::uint32_t a
   }
   packet.payload_length = end - icrc_size - packet.pad - packet.payload_offset;
   at += bth_size;
+  if (has_xrceth(packet.transport, s.kind)) {
+    packet.srqn = load_be<std::uint32_t>(at) & psn_mask;
+    at += xrceth_size;
+  }
   if (packet.transport == Transport::ud) {
     packet.qkey = load_be<std::uint32_t>(at);
     packet.source_qpn = load_be<std::uint32_t>(at + 4) & psn_mask;
@@ -140,7 +165,7 @@ RoceParse parse_roce(RocePacket& packet, const std::byte* front, std::uint32_t a
     at += aeth_size;
   }
   if (s.kind == RoceKind::atomic_acknowledge) packet.original = load_be<std::uint64_t>(at);
-  if (s.immediate) packet.immediate = load_be<std::uint32_t>(at);
+  if (s.immediate || s.invalidate) packet.immediate = load_be<std::uint32_t>(at);
   return RoceParse::ok;
 }
 
@@ -152,6 +177,10 @@ std::uint32_t write_roce(std::byte* to, const RocePacket& packet) noexcept {
   store_be(to + 4, packet.qpn & psn_mask);
   store_be(to + 8, (packet.ack_request ? 0x80000000u : 0u) | (packet.psn & psn_mask));
   std::byte* at = to + bth_size;
+  if (has_xrceth(transport_of(packet.opcode), s.kind)) {
+    store_be(at, packet.srqn & psn_mask);
+    at += xrceth_size;
+  }
   if (transport_of(packet.opcode) == Transport::ud) {
     store_be(at, packet.qkey);
     store_be(at + 4, packet.source_qpn & psn_mask);
@@ -180,7 +209,7 @@ std::uint32_t write_roce(std::byte* to, const RocePacket& packet) noexcept {
     store_be(at, packet.original);
     at += atomic_ack_size;
   }
-  if (s.immediate) {
+  if (s.immediate || s.invalidate) {
     store_be(at, packet.immediate);
     at += imm_size;
   }

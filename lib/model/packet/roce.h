@@ -22,6 +22,7 @@
 ///      AETH +--------+--------------------------+     AtomicETH: address, rkey, swap or add, compare
 ///       00  |syndrome|    MSN                   |     AtomicAckETH: the original value
 ///           +--------+--------------------------+     DETH: qkey, source QP     ImmDt: immediate data
+///      XRCETH, behind the BTH of XRC's requests: shared receive queue; IETH: an rkey to invalidate
 ///
 /// Masked atomics and those of other sizes than 8 bytes have no opcode in the specification; they are sent
 /// in two of the opcodes that it leaves to manufacturers (doc/prm/extended-atomics.rst).
@@ -46,7 +47,15 @@ constexpr std::uint32_t psn_add(std::uint32_t psn, std::uint32_t count) noexcept
 }
 
 /// Opcode bits [7:5].
-enum class Transport : std::uint8_t { rc = 0, uc = 1, rd = 2, ud = 3, congestion = 4, manufacturer = 6 };
+enum class Transport : std::uint8_t {
+  rc = 0,
+  uc = 1,
+  rd = 2,
+  ud = 3,
+  congestion = 4,
+  xrc = 5,
+  manufacturer = 6
+};
 
 /// Opcode bits [4:0]; not every transport has all of them.
 enum class RoceOp : std::uint8_t {
@@ -71,11 +80,15 @@ enum class RoceOp : std::uint8_t {
   atomic_acknowledge = 0x12,
   compare_swap = 0x13,
   fetch_add = 0x14,
+  send_last_invalidate = 0x16,
+  send_only_invalidate = 0x17,
 };
 
 /// The manufacturer's: an extended atomic, and its acknowledgement.
 inline constexpr std::uint8_t extended_atomic_request = 0xd3;
 inline constexpr std::uint8_t extended_atomic_acknowledge = 0xd2;
+
+inline constexpr unsigned op_mask = 0x1f;
 
 constexpr std::uint8_t roce_opcode(Transport transport, RoceOp op) noexcept {
   return static_cast<std::uint8_t>(static_cast<unsigned>(transport) << 5 | static_cast<unsigned>(op));
@@ -98,9 +111,10 @@ enum class RoceKind : std::uint8_t {
 /// What follows from an opcode alone.
 struct RoceShape {
   RoceKind kind = RoceKind::unknown;
-  bool first = false;      ///< begins a message
-  bool last = false;       ///< ends one
-  bool immediate = false;  ///< has ImmDt
+  bool first = false;       ///< begins a message
+  bool last = false;        ///< ends one
+  bool immediate = false;   ///< has ImmDt
+  bool invalidate = false;  ///< has IETH
   bool reth = false;
   bool aeth = false;
   std::uint8_t headers = 0;  ///< bytes of extension headers
@@ -141,9 +155,10 @@ struct RocePacket {
   std::uint8_t syndrome = 0;         // AETH
   std::uint32_t msn = 0;             // AETH
   std::uint64_t original = 0;        // AtomicAckETH
-  std::uint32_t immediate = 0;       // ImmDt
+  std::uint32_t immediate = 0;       // ImmDt; IETH: the rkey
   std::uint32_t qkey = 0;            // DETH
   std::uint32_t source_qpn = 0;      // DETH
+  std::uint32_t srqn = 0;            // XRCETH
 
   std::uint32_t payload_offset = 0;  ///< in the frame
   std::uint32_t payload_length = 0;  ///< without pad
@@ -192,7 +207,7 @@ struct RoceRoute {
 };
 
 inline constexpr std::uint32_t largest_route = ethernet_header + vlan_tag_size + 40 + udp_header;
-inline constexpr std::uint32_t largest_bth = bth_size + 28;  ///< with extension headers
+inline constexpr std::uint32_t largest_bth = bth_size + 28 + 4;  ///< with extension headers
 
 /// The route as bytes, lengths and IPv4 checksum left 0.
 struct RouteHeader {

@@ -114,7 +114,7 @@ void Requester::progress(Qp& qp) noexcept {
       r.cursor_packet = 0;
     }
   }
-  if (qp.service != QpService::rc) return;
+  if (!is_reliable(qp.service)) return;
   r.retries_left = qp.attributes.retry_count;
   r.rnr_retries_left = qp.attributes.rnr_retry;
   r.gap_seen = false;
@@ -288,7 +288,7 @@ void Requester::read_response(Qp& qp, const net::RocePacket& packet, const std::
     SendWqe& wqe = shared_.answered;
     DataOutcome outcome = read_send_wqe(shared_.card, qp, e.index, wqe);
     if (outcome.fault == Fault::none)
-      outcome = shared_.mover.scatter(qp, wqe.data, offset, payload, expected);
+      outcome = shared_.mover.scatter(qp, qp.pd.get(), wqe.data, offset, payload, expected);
     if (outcome.fault != Fault::none) {
       completions_.send_failed(qp, outcome.fault, outcome.detail);
       return;
@@ -336,7 +336,8 @@ void Requester::atomic_response(Qp& qp, const net::RocePacket& packet, const std
       reorder_atomic(value, length, AtomicOrder::host);
     SendWqe& wqe = shared_.answered;
     DataOutcome outcome = read_send_wqe(shared_.card, qp, e.index, wqe);
-    if (outcome.fault == Fault::none) outcome = shared_.mover.scatter(qp, wqe.data, 0, value, length);
+    if (outcome.fault == Fault::none)
+      outcome = shared_.mover.scatter(qp, qp.pd.get(), wqe.data, 0, value, length);
     if (outcome.fault != Fault::none) {
       completions_.send_failed(qp, outcome.fault, outcome.detail);
       return;

@@ -36,7 +36,12 @@ bool serves(const Qp& qp, net::Transport transport) noexcept {
     case QpService::uc:
       return transport == net::Transport::uc;
     case QpService::ud:
+    case QpService::gsi:
       return transport == net::Transport::ud;
+    case QpService::xrc:
+      return transport == net::Transport::xrc || transport == net::Transport::manufacturer;
+    case QpService::umr:
+      return false;
   }
   return false;
 }
@@ -54,7 +59,7 @@ void Roce::drop(Fault fault, std::uint32_t number, std::uint64_t detail) noexcep
 /// Whether the packet comes to an address of the port; of a connected QP, to its own from the other end's.
 Roce::Address Roce::address_of(const Qp* qp, const std::byte* front, const net::Headers& headers) noexcept {
   const PacketAddresses at = packet_addresses(front, headers);
-  if (qp && qp->service != QpService::ud) {
+  if (qp && is_connected(qp->service)) {
     const RoceAddress* const own = roce_address(shared_.card, qp->attributes.path.gid_index);
     if (own && is_for(*own, at.destination, headers)) {
       return at.source == qp->attributes.path.remote_gid || !receives(qp->state) ? Address::own
@@ -63,7 +68,7 @@ Roce::Address Roce::address_of(const Qp* qp, const std::byte* front, const net::
   }
   for (const RoceAddress& address : shared_.card.roce_addresses) {
     if (address.empty() || !is_for(address, at.destination, headers)) continue;
-    return qp && qp->service != QpService::ud && receives(qp->state) ? Address::wrong : Address::own;
+    return qp && is_connected(qp->service) && receives(qp->state) ? Address::wrong : Address::own;
   }
   return Address::other;
 }
@@ -76,7 +81,7 @@ bool Roce::take(const std::byte* front, const net::Headers& headers, const Frame
   }
   const bool has_bth = available >= bth + net::bth_size;
   const std::uint32_t number = has_bth ? net::load_be<std::uint32_t>(front + bth + 4) & net::psn_mask : 0;
-  Qp* const qp = shared_.card.qps.find(number);
+  Qp* const qp = number == gsi_qpn ? shared_.card.gsi : shared_.card.qps.find(number);
   const Address address = address_of(qp, front, headers);
   if (address == Address::other) return false;
 
@@ -126,7 +131,7 @@ void Roce::dispatch(Qp& qp, const net::RocePacket& packet, const std::byte* fram
   }
   std::byte network[grh_size] = {};
   std::uint32_t flags = 0;
-  if (qp.service == QpService::ud) {
+  if (is_datagram(qp.service)) {
     const std::byte* const l3 = frame + headers.l3_offset;
     const bool ipv6 = headers.l3 == net::L3::ipv6;
     flags = cqe_grh | (ipv6 ? cqe_roce_ipv6 : cqe_roce_ipv4);

@@ -59,17 +59,16 @@ DataOutcome measure(const DataSegments& list, std::uint64_t& bytes) noexcept {
 }
 
 template <class Visit>
-DataOutcome DataMover::visit(const Qp& qp, const Access& access, std::uint32_t length,
-                             Visit&& visit) noexcept {
+DataOutcome DataMover::visit(const Access& access, std::uint32_t length, Visit&& visit) noexcept {
   std::uint64_t address = access.address;
   while (length != 0) {
-    if (std::byte* at = keys_.quick(access.key, qp.pd.get(), address, length, access.right)) {
+    if (std::byte* at = keys_.quick(access.key, access.pd, address, length, access.right)) {
       visit(at, length);
       return {};
     }
     Fault fault = Fault::none;
-    const bool reserved = !access.remote && qp.reserved_lkey;
-    const Chunk chunk = keys_.reach(access.key, qp.pd.get(), reserved, address, length, access.right, fault);
+    const Chunk chunk =
+        keys_.reach(access.key, access.pd, access.reserved_lkey, address, length, access.right, fault);
     if (!chunk.data) return {fault, access.key};
     const auto part = static_cast<std::uint32_t>(chunk.length);
     visit(chunk.data, part);
@@ -80,7 +79,7 @@ DataOutcome DataMover::visit(const Qp& qp, const Access& access, std::uint32_t l
 }
 
 template <class Inline, class Visit>
-DataOutcome DataMover::walk(const Qp& qp, const DataSegments& list, std::uint32_t offset,
+DataOutcome DataMover::walk(const Qp& qp, const Pd* pd, const DataSegments& list, std::uint32_t offset,
                             std::uint32_t length, Rights right, Inline&& in_line, Visit&& visit) noexcept {
   Part part{};
   std::uint32_t found = 0;
@@ -95,8 +94,8 @@ DataOutcome DataMover::walk(const Qp& qp, const DataSegments& list, std::uint32_
     if (part.in_line) {
       in_line(part.data + offset, here);
     } else {
-      const Access access{part.lkey, part.address + offset, right, false};
-      const DataOutcome outcome = this->visit(qp, access, here, visit);
+      const Access access{pd, qp.reserved_lkey, part.lkey, part.address + offset, right};
+      const DataOutcome outcome = this->visit(access, here, visit);
       if (outcome.fault != Fault::none) return outcome;
     }
     offset = 0;
@@ -111,31 +110,31 @@ DataOutcome DataMover::gather(const Qp& qp, const DataSegments& list, std::uint3
     std::memcpy(to, from, count);
     to += count;
   };
-  return walk(qp, list, offset, length, local_read, take, take);
+  return walk(qp, qp.pd.get(), list, offset, length, local_read, take, take);
 }
 
-DataOutcome DataMover::scatter(const Qp& qp, const DataSegments& list, std::uint32_t offset,
+DataOutcome DataMover::scatter(const Qp& qp, const Pd* pd, const DataSegments& list, std::uint32_t offset,
                                const std::byte* from, std::uint32_t length) noexcept {
   const auto skip = [&](const std::byte*, std::uint32_t count) { from += count; };
   const auto put = [&](std::byte* to, std::uint32_t count) {
     std::memcpy(to, from, count);
     from += count;
   };
-  return walk(qp, list, offset, length, local_write, skip, put);
+  return walk(qp, pd, list, offset, length, local_write, skip, put);
 }
 
-DataOutcome DataMover::read_target(const Qp& qp, std::uint32_t rkey, std::uint64_t address, std::byte* to,
+DataOutcome DataMover::read_target(const Pd* pd, std::uint32_t rkey, std::uint64_t address, std::byte* to,
                                    std::uint32_t length) noexcept {
-  return visit(qp, {rkey, address, remote_read, true}, length,
+  return visit({pd, false, rkey, address, remote_read}, length,
                [&](const std::byte* from, std::uint32_t count) {
                  std::memcpy(to, from, count);
                  to += count;
                });
 }
 
-DataOutcome DataMover::write_target(const Qp& qp, std::uint32_t rkey, std::uint64_t address,
+DataOutcome DataMover::write_target(const Pd* pd, std::uint32_t rkey, std::uint64_t address,
                                     const std::byte* from, std::uint32_t length) noexcept {
-  return visit(qp, {rkey, address, remote_write, true}, length, [&](std::byte* to, std::uint32_t count) {
+  return visit({pd, false, rkey, address, remote_write}, length, [&](std::byte* to, std::uint32_t count) {
     // What software polls for is seen whole.
     if (count == sizeof(std::uint64_t) && reinterpret_cast<std::uintptr_t>(to) % count == 0) {
       std::uint64_t value;
@@ -148,16 +147,16 @@ DataOutcome DataMover::write_target(const Qp& qp, std::uint32_t rkey, std::uint6
   });
 }
 
-DataOutcome DataMover::check_target(const Qp& qp, std::uint32_t rkey, std::uint64_t address,
+DataOutcome DataMover::check_target(const Pd* pd, std::uint32_t rkey, std::uint64_t address,
                                     std::uint32_t length, Rights right) noexcept {
-  return visit(qp, {rkey, address, right, true}, length, [](const std::byte*, std::uint32_t) {});
+  return visit({pd, false, rkey, address, right}, length, [](const std::byte*, std::uint32_t) {});
 }
 
-std::byte* DataMover::atomic_target(const Qp& qp, std::uint32_t rkey, std::uint64_t address,
+std::byte* DataMover::atomic_target(const Pd* pd, std::uint32_t rkey, std::uint64_t address,
                                     std::uint32_t size, DataOutcome& outcome) noexcept {
   std::byte* found = nullptr;
   std::uint32_t room = 0;
-  outcome = visit(qp, {rkey, address, remote_atomic, true}, size, [&](std::byte* at, std::uint32_t count) {
+  outcome = visit({pd, false, rkey, address, remote_atomic}, size, [&](std::byte* at, std::uint32_t count) {
     if (!found) {
       found = at;
       room = count;

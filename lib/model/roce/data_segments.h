@@ -35,33 +35,35 @@ class DataMover {
   DataOutcome gather(const Qp& qp, const DataSegments& list, std::uint32_t offset, std::byte* to,
                      std::uint32_t length) noexcept;
   /// Fault::receive_room when there are not as many; what there is room for may be written then.
-  DataOutcome scatter(const Qp& qp, const DataSegments& list, std::uint32_t offset, const std::byte* from,
-                      std::uint32_t length) noexcept;
+  /// @param pd of the receive queue
+  DataOutcome scatter(const Qp& qp, const Pd* pd, const DataSegments& list, std::uint32_t offset,
+                      const std::byte* from, std::uint32_t length) noexcept;
 
-  /// The same at one address, through an rkey that the other end named.
-  DataOutcome read_target(const Qp& qp, std::uint32_t rkey, std::uint64_t address, std::byte* to,
+  /// The same at one address, through an rkey of `pd` that the other end named.
+  DataOutcome read_target(const Pd* pd, std::uint32_t rkey, std::uint64_t address, std::byte* to,
                           std::uint32_t length) noexcept;
-  DataOutcome write_target(const Qp& qp, std::uint32_t rkey, std::uint64_t address, const std::byte* from,
+  DataOutcome write_target(const Pd* pd, std::uint32_t rkey, std::uint64_t address, const std::byte* from,
                            std::uint32_t length) noexcept;
   /// Whether all of it can be accessed.
-  DataOutcome check_target(const Qp& qp, std::uint32_t rkey, std::uint64_t address, std::uint32_t length,
+  DataOutcome check_target(const Pd* pd, std::uint32_t rkey, std::uint64_t address, std::uint32_t length,
                            Rights right) noexcept;
   /// `size` bytes in one piece, aligned to their size; nullptr with the fault in `outcome`.
-  std::byte* atomic_target(const Qp& qp, std::uint32_t rkey, std::uint64_t address, std::uint32_t size,
+  std::byte* atomic_target(const Pd* pd, std::uint32_t rkey, std::uint64_t address, std::uint32_t size,
                            DataOutcome& outcome) noexcept;
 
  private:
   struct Access {
+    const Pd* pd;
+    bool reserved_lkey;
     std::uint32_t key;
     std::uint64_t address;
     Rights right;
-    bool remote;
   };
   template <class Visit>
-  DataOutcome visit(const Qp& qp, const Access& access, std::uint32_t length, Visit&& visit) noexcept;
+  DataOutcome visit(const Access& access, std::uint32_t length, Visit&& visit) noexcept;
   template <class Inline, class Visit>
-  DataOutcome walk(const Qp& qp, const DataSegments& list, std::uint32_t offset, std::uint32_t length,
-                   Rights right, Inline&& in_line, Visit&& visit) noexcept;
+  DataOutcome walk(const Qp& qp, const Pd* pd, const DataSegments& list, std::uint32_t offset,
+                   std::uint32_t length, Rights right, Inline&& in_line, Visit&& visit) noexcept;
 
   Keys& keys_;
 };

@@ -16,6 +16,7 @@ using net::RoceKind;
 
 prm::cqe_opcode received_as(const net::RocePacket& packet) noexcept {
   if (packet.shape.kind == RoceKind::write) return prm::cqe_opcode::responder_rdma_write_imm;
+  if (packet.shape.invalidate) return prm::cqe_opcode::responder_send_inval;
   return packet.shape.immediate ? prm::cqe_opcode::responder_send_imm : prm::cqe_opcode::responder_send;
 }
 
@@ -64,7 +65,22 @@ void store_whole(std::byte* to, const std::byte* from, std::uint32_t size) noexc
 
 // ---- receive requests ----
 
+const Pd* Responder::receive_pd(const Qp& qp) const noexcept {
+  return shared_.srq ? shared_.srq->pd.get() : qp.pd.get();
+}
+
+bool Responder::read_shared_wqe(Srq& srq, std::uint16_t index, DataSegments& list) noexcept {
+  const std::size_t stride = std::size_t{1} << srq.ring.log_stride;
+  const std::byte* wqe = srq.ring.at(index);
+  if (!wqe || stride > receive_wqe_.size()) return false;
+  std::memcpy(receive_wqe_.data(), wqe, stride);
+  list = {receive_wqe_.data() + Srq::next_segment,
+          static_cast<std::uint32_t>((stride - Srq::next_segment) / prm::wqe_unit), true};
+  return true;
+}
+
 bool Responder::read_receive_wqe(Qp& qp, DataSegments& list) noexcept {
+  if (shared_.srq) return read_shared_wqe(*shared_.srq, qp.transport.responder.held_index, list);
   const std::size_t stride = std::size_t{1} << qp.receive.log_stride;
   const std::byte* wqe = qp.receive.at(qp.transport.responder.consumed);
   if (!wqe || stride > receive_wqe_.size()) return false;
@@ -78,12 +94,25 @@ bool Responder::read_receive_wqe(Qp& qp, DataSegments& list) noexcept {
 /// The request's own memory is at fault: its software is told, and the other end.
 void Responder::receive_fault(Qp& qp, const DataOutcome& outcome) noexcept {
   const bool room = outcome.fault == Fault::receive_room;
-  if (qp.service == QpService::rc) {
+  if (is_reliable(qp.service)) {
     const auto code = room ? net::Nak::invalid_request : net::Nak::remote_operation;
     nak(qp, net::aeth_nak | static_cast<std::uint8_t>(code));
   }
   if (qp.q_counter && room) ++qp.q_counter->resp_local_length_error;
   completions_.receive_failed(qp, outcome.fault, outcome.detail);
+}
+
+/// Takes a memory key out of use at the other end's wish.
+bool Responder::invalidate(Qp& qp, const net::RocePacket& packet) noexcept {
+  Mkey* const mkey = shared_.card.mkeys.find(packet.immediate >> 8);
+  if (!mkey || mkey->key_byte != (packet.immediate & 0xff) || !mkey->remote_invalidate ||
+      mkey->pd.get() != shared_.target_pd(qp)) {
+    refuse(qp, net::Nak::remote_access, Fault::target_key, packet.immediate);
+    return false;
+  }
+  mkey->is_free = true;
+  shared_.keys.forget();
+  return true;
 }
 
 void Responder::send(Qp& qp, const net::RocePacket& packet, const std::byte* payload) noexcept {
@@ -96,11 +125,13 @@ void Responder::send(Qp& qp, const net::RocePacket& packet, const std::byte* pay
     }
     r.offset = 0;
   }
+  if (packet.shape.invalidate && !invalidate(qp, packet)) return;
   const bool to_cqe = packet.shape.first && packet.shape.last && QpCompletions::scatters_receive(qp, length);
   if (length != 0 && !to_cqe) {
     DataSegments list;
     DataOutcome outcome{Fault::wqe_memory, r.consumed};
-    if (read_receive_wqe(qp, list)) outcome = shared_.mover.scatter(qp, list, r.offset, payload, length);
+    if (read_receive_wqe(qp, list))
+      outcome = shared_.mover.scatter(qp, receive_pd(qp), list, r.offset, payload, length);
     if (outcome.fault != Fault::none) {
       receive_fault(qp, outcome);
       return;
@@ -111,14 +142,15 @@ void Responder::send(Qp& qp, const net::RocePacket& packet, const std::byte* pay
   if (packet.shape.last) r.msn = net::psn_add(r.msn, 1);
   accept(qp, 1, true);
   if (!packet.shape.last) return;
-  completions_.receive_done(qp,
-                            {.opcode = received_as(packet),
-                             .length = r.offset,
-                             .immediate = packet.shape.immediate ? packet.immediate : 0,
-                             .source_qpn = qp.attributes.remote_qpn,
-                             .solicited = packet.solicited,
-                             .network_header = 0},
-                            to_cqe ? std::span(payload, length) : std::span<const std::byte>{});
+  completions_.receive_done(
+      qp,
+      {.opcode = received_as(packet),
+       .length = r.offset,
+       .immediate = packet.shape.immediate || packet.shape.invalidate ? packet.immediate : 0,
+       .source_qpn = qp.attributes.remote_qpn,
+       .solicited = packet.solicited,
+       .network_header = 0},
+      to_cqe ? std::span(payload, length) : std::span<const std::byte>{});
 }
 
 void Responder::datagram(Qp& qp, const net::RocePacket& packet, const std::byte* payload, const std::byte* l3,
@@ -138,9 +170,9 @@ void Responder::datagram(Qp& qp, const net::RocePacket& packet, const std::byte*
   DataSegments list;
   DataOutcome outcome{Fault::wqe_memory, qp.transport.responder.consumed};
   if (read_receive_wqe(qp, list)) {
-    outcome = shared_.mover.scatter(qp, list, 0, l3, grh);
+    outcome = shared_.mover.scatter(qp, receive_pd(qp), list, 0, l3, grh);
     if (outcome.fault == Fault::none) {
-      outcome = shared_.mover.scatter(qp, list, grh, payload, packet.payload_length);
+      outcome = shared_.mover.scatter(qp, receive_pd(qp), list, grh, payload, packet.payload_length);
     }
   }
   if (outcome.fault != Fault::none) {
@@ -165,8 +197,8 @@ void Responder::write(Qp& qp, const net::RocePacket& packet, const std::byte* pa
       refuse(qp, net::Nak::remote_access, Fault::target_right, packet.opcode);
       return;
     }
-    const DataOutcome outcome =
-        shared_.mover.check_target(qp, packet.rkey, packet.address, packet.message_length, remote_write);
+    const DataOutcome outcome = shared_.mover.check_target(shared_.target_pd(qp), packet.rkey, packet.address,
+                                                           packet.message_length, remote_write);
     if (outcome.fault != Fault::none) {
       refuse_key(qp, outcome, packet);
       return;
@@ -185,7 +217,8 @@ void Responder::write(Qp& qp, const net::RocePacket& packet, const std::byte* pa
     not_ready(qp);
     return;
   }
-  const DataOutcome outcome = shared_.mover.write_target(qp, r.rkey, r.address + r.offset, payload, length);
+  const DataOutcome outcome =
+      shared_.mover.write_target(shared_.target_pd(qp), r.rkey, r.address + r.offset, payload, length);
   if (outcome.fault != Fault::none) {
     refuse_key(qp, outcome, packet);
     return;
@@ -251,8 +284,8 @@ void Responder::read(Qp& qp, const net::RocePacket& packet) noexcept {
     refuse(qp, net::Nak::invalid_request, Fault::target_length, packet.message_length);
     return;
   }
-  const DataOutcome outcome =
-      shared_.mover.check_target(qp, packet.rkey, packet.address, packet.message_length, remote_read);
+  const DataOutcome outcome = shared_.mover.check_target(shared_.target_pd(qp), packet.rkey, packet.address,
+                                                         packet.message_length, remote_read);
   if (outcome.fault != Fault::none) {
     refuse_key(qp, outcome, packet);
     return;
@@ -268,6 +301,7 @@ void Responder::read(Qp& qp, const net::RocePacket& packet) noexcept {
   response.packets = packets;
   response.length = packet.message_length;
   response.rkey = packet.rkey;
+  response.srqn = packet.srqn;
   response.address = packet.address;
   if (qp.q_counter) ++qp.q_counter->rx_read_requests;
   r.next_resource = (r.next_resource + 1) & (static_cast<std::uint32_t>(r.resources.size()) - 1);
@@ -292,7 +326,7 @@ void Responder::atomic(Qp& qp, const net::RocePacket& packet, const std::byte* p
       refuse(qp, net::Nak::invalid_request, Fault::target_length, packet.payload_length);
       return;
     }
-  } else if (packet.opcode == net::roce_opcode(net::Transport::rc, net::RoceOp::compare_swap)) {
+  } else if ((packet.opcode & net::op_mask) == static_cast<unsigned>(net::RoceOp::compare_swap)) {
     kind = AtomicKind::compare_swap;
   }
   bool mode_extended = false;
@@ -306,7 +340,8 @@ void Responder::atomic(Qp& qp, const net::RocePacket& packet, const std::byte* p
     return;
   }
   DataOutcome outcome;
-  std::byte* const target = shared_.mover.atomic_target(qp, packet.rkey, packet.address, size, outcome);
+  std::byte* const target =
+      shared_.mover.atomic_target(shared_.target_pd(qp), packet.rkey, packet.address, size, outcome);
   if (!target) {
     refuse_key(qp, outcome, packet);
     return;

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "model/datapath/report.h"
+#include "model/packet/bytes.h"
 #include "model/roce/key_advice.h"
 #include "prm/doorbell.h"
 
@@ -16,6 +17,13 @@ constexpr auto ce_always = static_cast<std::uint8_t>(prm::wqe_ce::always);
 constexpr auto ce_first_error = static_cast<std::uint8_t>(prm::wqe_ce::on_first_error);
 
 constexpr std::uint32_t short_inline = 32, long_inline = 64;
+Cq& receive_cq_of(const Qp& qp, const Srq* srq) noexcept {
+  return srq && srq->type == Srq::Type::xrc ? *srq->cq : *qp.receive_cq;
+}
+std::uint32_t user_index_of(const Qp& qp, const Srq* srq) noexcept {
+  return srq && srq->type == Srq::Type::xrc ? srq->user_index : qp.user_index;
+}
+
 constexpr unsigned long_stride = 7;  ///< log2 of a CQE with room for 64 bytes before it
 
 }  // namespace
@@ -27,7 +35,7 @@ bool QpCompletions::scatters_response(const Qp& qp, const SendEntry& entry) noex
 }
 
 bool QpCompletions::scatters_receive(const Qp& qp, std::uint32_t length) noexcept {
-  if (qp.scatter_to_receive_cqe == 0) return false;
+  if (qp.scatter_to_receive_cqe == 0 || !qp.receive_cq) return false;
   const bool wide = qp.scatter_to_receive_cqe >= long_inline && qp.receive_cq->ring.log_stride == long_stride;
   return length <= (wide ? long_inline : short_inline);
 }
@@ -64,16 +72,16 @@ void QpCompletions::send_done(Qp& qp, const SendEntry& entry, std::span<const st
 
 void QpCompletions::receive_done(Qp& qp, const Received& received,
                                  std::span<const std::byte> scattered) noexcept {
-  QpResponder& r = qp.transport.responder;
-  const std::uint16_t index = r.consumed++;
-  Cq& cq = *qp.receive_cq;
+  Srq* const srq = shared_.srq;
+  const std::uint16_t index = take_index(qp, srq);
+  Cq& cq = receive_cq_of(qp, srq);
   prm::Cqe* const cqe = shared_.completions.open(cq);
   if (!cqe) [[unlikely]] {
     go_to_error(qp);
     return;
   }
   std::memset(cqe, 0, offsetof(prm::Cqe, sop_drop_qpn));
-  cqe->srqn = qp.user_index;
+  cqe->srqn = user_index_of(qp, srq);
   cqe->flags_rqpn = received.source_qpn | received.network_header;
   cqe->imm_inval_pkey = received.immediate;
   cqe->byte_cnt = received.length;
@@ -93,15 +101,13 @@ void QpCompletions::send_error(Qp& qp, std::uint16_t index, std::uint32_t opcode
                                   opcode << 24 | qp.number, index, qp.user_index);
 }
 
-void QpCompletions::receive_error(Qp& qp, Fault fault) noexcept {
+void QpCompletions::receive_error(Qp& qp, Srq* srq, Fault fault) noexcept {
   if (qp.q_counter) {
     ++qp.q_counter->resp_cqe_error;
     if (fault == Fault::flushed) ++qp.q_counter->resp_cqe_flush_error;
   }
-  QpResponder& r = qp.transport.responder;
-  shared_.completions.write_error(*qp.receive_cq, prm::cqe_opcode::responder_error, fault, qp.number,
-                                  r.consumed, qp.user_index);
-  ++r.consumed;
+  shared_.completions.write_error(receive_cq_of(qp, srq), prm::cqe_opcode::responder_error, fault, qp.number,
+                                  take_index(qp, srq), user_index_of(qp, srq));
 }
 
 void QpCompletions::send_failed(Qp& qp, Fault fault, std::uint32_t detail) noexcept {
@@ -113,7 +119,7 @@ void QpCompletions::send_failed(Qp& qp, Fault fault, std::uint32_t detail) noexc
   send_error(qp, entry.index, opcode, fault);
   ++r.head;
   if (entry.responds) --r.responding;
-  if (qp.service == QpService::rc) {
+  if (is_reliable(qp.service)) {
     go_to_error(qp);
     return;
   }
@@ -124,9 +130,9 @@ void QpCompletions::send_failed(Qp& qp, Fault fault, std::uint32_t detail) noexc
 
 void QpCompletions::receive_failed(Qp& qp, Fault fault, std::uint32_t detail) noexcept {
   report(shared_.card, fault, qp.number, "QP 0x%x: receive request %u: %s (0x%x%s)", qp.number,
-         qp.transport.responder.consumed, info(fault).meaning, detail,
-         key_advice(shared_.card, fault, detail, 0).text);
-  receive_error(qp, fault);
+         shared_.srq ? qp.transport.responder.held_index : qp.transport.responder.consumed,
+         info(fault).meaning, detail, key_advice(shared_.card, fault, detail, 0).text);
+  receive_error(qp, shared_.srq, fault);
   go_to_error(qp);
 }
 
@@ -175,12 +181,82 @@ void QpCompletions::flush_send(Qp& qp) noexcept {
 }
 
 void QpCompletions::flush_receive(Qp& qp) noexcept {
-  qp.transport.responder.message = QpResponder::Message::none;
+  QpResponder& responder = qp.transport.responder;
+  responder.message = QpResponder::Message::none;
+  if (responder.holds) {
+    Srq* const srq = shared_.card.srqs.find(responder.held_srqn);
+    if (srq) receive_error(qp, srq, Fault::flushed);
+    responder.holds = false;
+  }
+  // What others may use stays; software hears that this queue pair takes no more.
+  if (qp.srq) event(qp, prm::event_type::last_wqe_reached);
   if (!qp.has_receive) return;
-  while (has_receive(qp)) receive_error(qp, Fault::flushed);
+  while (has_own_receive(qp)) receive_error(qp, nullptr, Fault::flushed);
+}
+
+// ---- receive requests ----
+
+/// The request in turn is used up.
+std::uint16_t QpCompletions::take_index(Qp& qp, const Srq* srq) noexcept {
+  QpResponder& r = qp.transport.responder;
+  if (!srq) return r.consumed++;
+  r.holds = false;
+  return r.held_index;
 }
 
 bool QpCompletions::has_receive(Qp& qp) noexcept {
+  return shared_.srq ? take_shared(qp, *shared_.srq) : has_own_receive(qp);
+}
+
+void QpCompletions::read_shared_record(Srq& srq) noexcept {
+  const std::byte* record = srq.record.at(0, sizeof(std::uint32_t));
+  if (!record) {
+    report(shared_.card, Fault::record_memory, srq.number, "SRQ 0x%x: the doorbell record is not host memory",
+           srq.number);
+    return;
+  }
+  const std::uint32_t word =
+      __atomic_load_n(reinterpret_cast<const std::uint32_t*>(record), __ATOMIC_ACQUIRE);
+  const auto posted = static_cast<std::uint16_t>(prm::host_to_be(word));
+  if (static_cast<std::uint16_t>(posted - srq.taken) > srq.ring.size()) {
+    report(shared_.card, Fault::rq_record, srq.number,
+           "SRQ 0x%x: receive record %u is more than the queue's %u requests ahead of %u, which were taken",
+           srq.number, posted, srq.ring.size(), srq.taken);
+    return;
+  }
+  srq.posted = posted;
+}
+
+bool QpCompletions::take_shared(Qp& qp, Srq& srq) noexcept {
+  QpResponder& r = qp.transport.responder;
+  if (r.holds) return true;
+  if (srq.failed) return false;
+  if (srq.taken == srq.posted) read_shared_record(srq);
+  if (srq.taken == srq.posted) return false;
+  const std::byte* const wqe = srq.ring.at(srq.head);
+  if (!wqe) {
+    report(shared_.card, Fault::wqe_memory, srq.number, "SRQ 0x%x: request %u: %s", srq.number, srq.head,
+           info(Fault::wqe_memory).meaning);
+    srq.failed = true;
+    event(prm::event_type::srq_catastrophic_error, srq.number);
+    return false;
+  }
+  r.holds = true;
+  r.held_index = srq.head;
+  r.held_srqn = srq.number;
+  srq.head = static_cast<std::uint16_t>(net::load_be<std::uint16_t>(wqe + Srq::next_index) & srq.ring.mask());
+  ++srq.taken;
+  if (srq.limit != 0 && static_cast<std::uint16_t>(srq.posted - srq.taken) < srq.limit) {
+    read_shared_record(srq);
+    if (static_cast<std::uint16_t>(srq.posted - srq.taken) < srq.limit) {
+      srq.limit = 0;
+      event(prm::event_type::srq_rq_limit, srq.number);
+    }
+  }
+  return true;
+}
+
+bool QpCompletions::has_own_receive(Qp& qp) noexcept {
   QpResponder& r = qp.transport.responder;
   if (r.consumed != r.posted) return true;
   if (!qp.has_receive) return false;
@@ -204,8 +280,12 @@ bool QpCompletions::has_receive(Qp& qp) noexcept {
 }
 
 void QpCompletions::event(const Qp& qp, prm::event_type type) noexcept {
+  event(type, qp.number);
+}
+
+void QpCompletions::event(prm::event_type type, std::uint32_t number) noexcept {
   EventData data{};
-  data[prm::eqe_number] = qp.number;
+  data[prm::eqe_number] = number;
   shared_.events.raise(type, 0, data);
 }
 

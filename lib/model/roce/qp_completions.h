@@ -44,15 +44,21 @@ class QpCompletions {
   void flush(Qp& qp) noexcept;
 
   void event(const Qp& qp, prm::event_type type) noexcept;
+  void event(prm::event_type type, std::uint32_t number) noexcept;
 
-  /// Reads how many receive requests are posted. @return whether there is one that is not consumed
+  /// Reads how many receive requests are posted. @return whether there is one that is not consumed; of a
+  /// shared receive queue (RoceShared::srq) it is taken for the QP
   bool has_receive(Qp& qp) noexcept;
 
  private:
   void flush_send(Qp& qp) noexcept;
   void flush_receive(Qp& qp) noexcept;
   void send_error(Qp& qp, std::uint16_t index, std::uint32_t opcode, Fault fault) noexcept;
-  void receive_error(Qp& qp, Fault fault) noexcept;
+  void receive_error(Qp& qp, Srq* srq, Fault fault) noexcept;
+  bool has_own_receive(Qp& qp) noexcept;
+  bool take_shared(Qp& qp, Srq& srq) noexcept;
+  void read_shared_record(Srq& srq) noexcept;
+  static std::uint16_t take_index(Qp& qp, const Srq* srq) noexcept;
   std::uint8_t put_inline(const Cq& cq, prm::Cqe* cqe, std::span<const std::byte> data) noexcept;
 
   RoceShared& shared_;

@@ -22,7 +22,11 @@ Transport transport_of(QpService service) noexcept {
       return Transport::rc;
     case QpService::uc:
       return Transport::uc;
+    case QpService::xrc:
+      return Transport::xrc;
     case QpService::ud:
+    case QpService::gsi:
+    case QpService::umr:
       return Transport::ud;
   }
   return Transport::rc;
@@ -36,11 +40,19 @@ bool has_immediate(prm::wqe_opcode opcode) noexcept {
   return opcode == prm::wqe_opcode::send_imm || opcode == prm::wqe_opcode::rdma_write_imm;
 }
 
+/// It is executed where it is; nothing goes out.
+bool is_local(prm::wqe_opcode opcode) noexcept {
+  return opcode == prm::wqe_opcode::nop || opcode == prm::wqe_opcode::umr;
+}
+
 /// The opcode of one packet of a SEND or RDMA WRITE.
 RoceOp operation(prm::wqe_opcode opcode, bool first, bool last) noexcept {
   const bool immediate = has_immediate(opcode);
   auto op = static_cast<unsigned>(is_write(opcode) ? RoceOp::write_first : RoceOp::send_first);
   constexpr unsigned middle = 1, end = 2, only = 4;
+  if (last && opcode == prm::wqe_opcode::send_inval) {
+    return first ? RoceOp::send_only_invalidate : RoceOp::send_last_invalidate;
+  }
   if (first && last) {
     op += only + (immediate ? 1 : 0);
   } else if (last) {
@@ -65,7 +77,7 @@ unsigned Requester::serve(Qp& qp) noexcept {
     sent += packets;
     if (packets == 0 && r.cursor == at) break;
   }
-  if (sent != 0 && qp.service == QpService::rc && r.deadline == 0) restart_timer(qp);
+  if (sent != 0 && is_reliable(qp.service) && r.deadline == 0) restart_timer(qp);
   const bool can_go_on = sent >= budget && !r.waits_for_timer;
   if (can_go_on && qp.state == QpState::rts && (r.cursor != r.tail || r.fetched != r.posted))
     shared_.wake(qp);
@@ -80,8 +92,8 @@ bool Requester::begin(Qp& qp) noexcept {
   SendWqe& wqe = shared_.wqe;
   DataOutcome outcome = read_send_wqe(shared_.card, qp, r.fetched, wqe);
   if (outcome.fault == Fault::none && must_wait(qp, wqe)) return false;
-  if (outcome.fault == Fault::none && !qp.transport.route_ok && qp.service != QpService::ud &&
-      wqe.opcode != prm::wqe_opcode::nop) {
+  if (outcome.fault == Fault::none && !qp.transport.route_ok && is_connected(qp.service) &&
+      !is_local(wqe.opcode)) {
     outcome = {Fault::qp_address, qp.attributes.path.gid_index};
   }
   SendEntry& e = entry(r, r.tail);
@@ -91,10 +103,13 @@ bool Requester::begin(Qp& qp) noexcept {
   e.opcode = wqe.opcode;
   e.mode = wqe.mode;
   e.first_psn = r.next_psn;
+  if (outcome.fault == Fault::none && wqe.opcode == prm::wqe_opcode::umr) {
+    outcome = change_key(qp, wqe);
+  }
   if (outcome.fault != Fault::none) {
     e.fault = outcome.fault;
     e.detail = outcome.detail;
-  } else if (wqe.opcode != prm::wqe_opcode::nop) {
+  } else if (!is_local(wqe.opcode)) {
     e.responds = wqe.responds;
     e.length = wqe.length;
     const std::uint32_t mtu = qp.attributes.mtu();
@@ -108,6 +123,13 @@ bool Requester::begin(Qp& qp) noexcept {
   r.cursor_packet = 0;
   fresh_ = true;
   return true;
+}
+
+DataOutcome Requester::change_key(Qp& qp, const SendWqe& wqe) noexcept {
+  const UmrQueue queue{
+      .pd = qp.pd.get(), .reserved_lkey = qp.reserved_lkey, .every_domain = qp.service == QpService::umr};
+  const UmrOutcome outcome = execute_umr(shared_.card, shared_.keys, queue, wqe.bytes.data(), wqe.units);
+  return {outcome.fault, outcome.detail};
 }
 
 bool Requester::must_wait(const Qp& qp, const SendWqe& wqe) const noexcept {
@@ -155,7 +177,7 @@ unsigned Requester::transmit(Qp& qp, unsigned most) noexcept {
   }
   ++r.cursor;
   r.cursor_packet = 0;
-  if (qp.service != QpService::rc) {
+  if (!is_reliable(qp.service)) {
     e.done = e.packets;
     r.in_flight = 0;
   }
@@ -181,22 +203,24 @@ bool Requester::send_packet(Qp& qp, const SendEntry& e, std::uint32_t number) no
   packet.message_length = e.length;
   std::uint32_t length = std::min(mtu, e.length - offset);
   if (e.responds) {
-    packet.opcode = net::roce_opcode(Transport::rc, RoceOp::read_request);
+    packet.opcode = net::roce_opcode(transport_of(qp.service), RoceOp::read_request);
+    packet.srqn = wqe.srqn;
     packet.address += offset;
     packet.message_length -= offset;
     packet.ack_request = true;
     length = 0;
   } else {
     packet.opcode = net::roce_opcode(transport_of(qp.service), operation(e.opcode, first, last));
-    packet.ack_request = qp.service == QpService::rc && (last || (packet.psn % ack_every) == 0);
+    packet.ack_request = is_reliable(qp.service) && (last || (packet.psn % ack_every) == 0);
     packet.solicited = last && (wqe.mode & prm::wqe_solicited) != 0;
     packet.immediate = wqe.immediate;
+    packet.srqn = wqe.srqn;
     packet.pad = static_cast<std::uint8_t>(-length & 3);
   }
 
   net::RouteHeader datagram;
   const net::RouteHeader* route = &qp.transport.route;
-  if (qp.service == QpService::ud) {
+  if (is_datagram(qp.service)) {
     if (!datagram_route(shared_.card, *wqe.vector, qp.attributes.path, datagram)) {
       entry(r, r.cursor).fault = Fault::qp_address;
       entry(r, r.cursor).detail = wqe.vector->grh_gid_fl >> 20 & 0xff;
@@ -207,7 +231,7 @@ bool Requester::send_packet(Qp& qp, const SendEntry& e, std::uint32_t number) no
     packet.qkey = wqe.vector->qkey;
     // The high bit says: the QP's own.
     if (packet.qkey >> 31 != 0) packet.qkey = a.qkey;
-    packet.source_qpn = qp.number;
+    packet.source_qpn = qp.service == QpService::gsi ? gsi_qpn : qp.number;
   }
 
   std::byte* const bth = shared_.outbox.begin(*route, net::largest_bth + length + packet.pad);
@@ -237,7 +261,9 @@ bool Requester::send_atomic(Qp& qp, const SendEntry& e) noexcept {
   packet.ack_request = true;
   if (wqe.atomic_kind == AtomicKind::compare_swap || wqe.atomic_kind == AtomicKind::fetch_add) {
     const bool swap = wqe.atomic_kind == AtomicKind::compare_swap;
-    packet.opcode = net::roce_opcode(Transport::rc, swap ? RoceOp::compare_swap : RoceOp::fetch_add);
+    packet.opcode =
+        net::roce_opcode(transport_of(qp.service), swap ? RoceOp::compare_swap : RoceOp::fetch_add);
+    packet.srqn = wqe.srqn;
     packet.swap_or_add = net::load_be<std::uint64_t>(wqe.operands);
     packet.compare = swap ? net::load_be<std::uint64_t>(wqe.operands + 8) : 0;
     std::byte* const bth = shared_.outbox.begin(route, net::largest_bth);

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "model/datapath/umr.h"
 #include "model/packet/roce.h"
 #include "model/roce/qp_completions.h"
 #include "model/roce/shared.h"
@@ -43,6 +44,7 @@ class Requester {
 
   // requester.cpp
   bool begin(Qp& qp) noexcept;
+  DataOutcome change_key(Qp& qp, const SendWqe& wqe) noexcept;
   bool must_wait(const Qp& qp, const SendWqe& wqe) const noexcept;
   unsigned transmit(Qp& qp, unsigned most) noexcept;
   bool send_packet(Qp& qp, const SendEntry& entry, std::uint32_t number) noexcept;

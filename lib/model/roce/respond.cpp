@@ -12,6 +12,14 @@ namespace chime::model {
 using net::RoceOp;
 using net::Transport;
 
+namespace {
+
+Transport transport_of(const Qp& qp) noexcept {
+  return qp.service == QpService::xrc ? Transport::xrc : Transport::rc;
+}
+
+}  // namespace
+
 unsigned Responder::serve(Qp& qp) noexcept {
   QpResponder& r = qp.transport.responder;
   if (!qp.transport.route_ok) {
@@ -60,7 +68,7 @@ unsigned Responder::send_read(Qp& qp, PendingResponse& response, unsigned most) 
                       : first       ? RoceOp::read_response_first
                       : last        ? RoceOp::read_response_last
                                     : RoceOp::read_response_middle;
-    packet.opcode = net::roce_opcode(Transport::rc, op);
+    packet.opcode = net::roce_opcode(transport_of(qp), op);
     packet.qpn = a.remote_qpn;
     packet.psn = net::psn_add(response.psn, response.sent);
     packet.syndrome = net::aeth_ack;
@@ -68,8 +76,8 @@ unsigned Responder::send_read(Qp& qp, PendingResponse& response, unsigned most) 
     packet.pad = static_cast<std::uint8_t>(-length & 3);
     std::byte* const bth = shared_.outbox.begin(route, net::largest_bth + length + packet.pad);
     const std::uint32_t headers = net::write_roce(bth, packet);
-    const DataOutcome outcome =
-        shared_.mover.read_target(qp, response.rkey, response.address + offset, bth + headers, length);
+    const DataOutcome outcome = shared_.mover.read_target(shared_.target_pd(qp, response.srqn), response.rkey,
+                                                          response.address + offset, bth + headers, length);
     if (outcome.fault != Fault::none) {
       QpResponder& r = qp.transport.responder;
       r.pending_head = r.pending_tail;
@@ -97,7 +105,7 @@ void Responder::send_atomic(Qp& qp, const PendingResponse& response) noexcept {
   packet.syndrome = net::aeth_ack;
   packet.msn = response.msn;
   if (resource.kind == net::RoceKind::atomic) {
-    packet.opcode = net::roce_opcode(Transport::rc, RoceOp::atomic_acknowledge);
+    packet.opcode = net::roce_opcode(transport_of(qp), RoceOp::atomic_acknowledge);
     packet.original = net::load_be<std::uint64_t>(result);
     std::byte* const bth = shared_.outbox.begin(route, net::largest_bth);
     shared_.outbox.finish(route, net::write_roce(bth, packet), qp.number);
@@ -116,7 +124,7 @@ void Responder::send_acknowledgement(Qp& qp) noexcept {
   QpResponder& r = qp.transport.responder;
   const net::RouteHeader& route = qp.transport.route;
   net::RocePacket packet;
-  packet.opcode = net::roce_opcode(Transport::rc, RoceOp::acknowledge);
+  packet.opcode = net::roce_opcode(transport_of(qp), RoceOp::acknowledge);
   packet.qpn = qp.attributes.remote_qpn;
   packet.psn = r.nak_due ? r.expected_psn : r.ack_psn;
   packet.syndrome = r.nak_due ? r.nak_syndrome : net::aeth_ack;

@@ -17,11 +17,13 @@ void Responder::receive(Qp& qp, const net::RocePacket& packet, const std::byte* 
     r.established = true;
     completions_.event(qp, prm::event_type::communication_established);
   }
-  if (qp.service == QpService::ud) {
+  shared_.srq = qp.srq.get();
+  if (is_datagram(qp.service)) {
     datagram(qp, packet, payload, l3, network_header);
     return;
   }
   if (!in_sequence(qp, packet) || !well_formed(qp, packet)) return;
+  if (qp.service == QpService::xrc && !find_shared(qp, packet)) return;
   switch (packet.shape.kind) {
     case RoceKind::send:
       send(qp, packet, payload);
@@ -36,6 +38,19 @@ void Responder::receive(Qp& qp, const net::RocePacket& packet, const std::byte* 
       atomic(qp, packet, payload);
       break;
   }
+}
+
+/// XRC: the shared receive queue that the packet names.
+bool Responder::find_shared(Qp& qp, const net::RocePacket& packet) noexcept {
+  shared_.srq = nullptr;
+  if (packet.transport != net::Transport::xrc) return true;
+  Srq* const srq = shared_.card.srqs.find(packet.srqn);
+  if (srq && srq->type == Srq::Type::xrc && srq->xrcd.get() == qp.xrcd.get()) {
+    shared_.srq = srq;
+    return true;
+  }
+  refuse(qp, net::Nak::invalid_request, Fault::target_srq, packet.srqn);
+  return false;
 }
 
 // ---- sequence ----
@@ -91,6 +106,7 @@ void Responder::duplicate(Qp& qp, const net::RocePacket& packet) noexcept {
     again.psn = packet.psn;
     again.msn = r.msn;
     again.packets = known.packets - static_cast<std::uint32_t>(offset);
+    again.srqn = packet.srqn;
     if (kind == RoceKind::read_request) {
       const std::uint64_t rounded = std::uint64_t{packet.message_length} + qp.attributes.mtu() - 1;
       if (std::max<std::uint64_t>(1, rounded >> qp.attributes.log_mtu) != again.packets) return;
@@ -129,7 +145,7 @@ bool Responder::well_formed(Qp& qp, const net::RocePacket& packet) noexcept {
 /// The packet was executed.
 void Responder::accept(Qp& qp, std::uint32_t packets, bool acknowledge) noexcept {
   QpResponder& r = qp.transport.responder;
-  if (qp.service != QpService::rc) return;
+  if (!is_reliable(qp.service)) return;
   r.ack_psn = r.expected_psn;
   r.ack_due = acknowledge;
   r.expected_psn = net::psn_add(r.expected_psn, packets);
@@ -156,7 +172,7 @@ void Responder::not_ready(Qp& qp) noexcept {
     report(shared_.card, Fault::receive_missing, qp.number, "QP 0x%x: %s (%s)", qp.number,
            info(Fault::receive_missing).meaning, name(qp.service));
   }
-  if (qp.service == QpService::rc) {
+  if (is_reliable(qp.service)) {
     r.dropped_psn = r.expected_psn;
     nak(qp, static_cast<std::uint8_t>(net::aeth_rnr | (qp.attributes.min_rnr_nak & 0x1f)));
   } else {
@@ -181,7 +197,7 @@ void Responder::refuse(Qp& qp, net::Nak code, Fault fault, std::uint64_t detail)
   }
   QpResponder& r = qp.transport.responder;
   r.message = QpResponder::Message::none;
-  if (qp.service != QpService::rc) {
+  if (!is_reliable(qp.service)) {
     r.message_lost = true;
     return;
   }

@@ -39,6 +39,7 @@ class Responder {
   static constexpr std::uint32_t grh = 40;  ///< bytes before a datagram
 
   // responder.cpp
+  bool find_shared(Qp& qp, const net::RocePacket& packet) noexcept;
   bool in_sequence(Qp& qp, const net::RocePacket& packet) noexcept;
   void duplicate(Qp& qp, const net::RocePacket& packet) noexcept;
   bool well_formed(Qp& qp, const net::RocePacket& packet) noexcept;
@@ -55,6 +56,9 @@ class Responder {
   void write(Qp& qp, const net::RocePacket& packet, const std::byte* payload) noexcept;
   void read(Qp& qp, const net::RocePacket& packet) noexcept;
   void atomic(Qp& qp, const net::RocePacket& packet, const std::byte* payload) noexcept;
+  bool invalidate(Qp& qp, const net::RocePacket& packet) noexcept;
+  const Pd* receive_pd(const Qp& qp) const noexcept;
+  bool read_shared_wqe(Srq& srq, std::uint16_t index, DataSegments& list) noexcept;
   bool read_receive_wqe(Qp& qp, DataSegments& list) noexcept;
   void receive_fault(Qp& qp, const DataOutcome& outcome) noexcept;
   ResponderResource* new_resource(Qp& qp, const net::RocePacket& packet, std::uint32_t packets) noexcept;

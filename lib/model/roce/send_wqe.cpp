@@ -76,7 +76,7 @@ DataOutcome read_data(const Qp& qp, SendWqe& wqe, const Cursor& cursor) noexcept
     wqe.length = wqe.atomic_size;
     return {};
   }
-  const std::uint64_t most = qp.service == QpService::ud ? qp.attributes.mtu()
+  const std::uint64_t most = is_datagram(qp.service) ? qp.attributes.mtu()
                              : qp.attributes.log_max_message != 0
                                  ? std::uint64_t{1} << qp.attributes.log_max_message
                                  : longest_message;
@@ -96,12 +96,18 @@ DataOutcome read_segments(const Hca::Card& card, const Qp& qp, SendWqe& wqe, std
   switch (wqe.opcode) {
     case wqe_opcode::nop:
       return {};
+    case wqe_opcode::umr:
+      if (is_datagram(qp.service)) return {Fault::qp_operation, static_cast<std::uint32_t>(wqe.opcode)};
+      return {};
+    case wqe_opcode::send_inval:
+      if (!is_reliable(qp.service)) return {Fault::qp_operation, static_cast<std::uint32_t>(wqe.opcode)};
+      break;
     case wqe_opcode::send:
     case wqe_opcode::send_imm:
       break;
     case wqe_opcode::rdma_write:
     case wqe_opcode::rdma_write_imm:
-      if (qp.service == QpService::ud) return {Fault::qp_operation, static_cast<std::uint32_t>(wqe.opcode)};
+      if (is_datagram(qp.service)) return {Fault::qp_operation, static_cast<std::uint32_t>(wqe.opcode)};
       remote = true;
       break;
     case wqe_opcode::atomic_cs:
@@ -111,14 +117,20 @@ DataOutcome read_segments(const Hca::Card& card, const Qp& qp, SendWqe& wqe, std
       wqe.atomic = true;
       [[fallthrough]];
     case wqe_opcode::rdma_read:
-      if (qp.service != QpService::rc) return {Fault::qp_operation, static_cast<std::uint32_t>(wqe.opcode)};
+      if (!is_reliable(qp.service)) return {Fault::qp_operation, static_cast<std::uint32_t>(wqe.opcode)};
       wqe.responds = true;
       remote = true;
       break;
     default:
       return {Fault::wqe_opcode, static_cast<std::uint32_t>(wqe.opcode)};
   }
-  if (qp.service == QpService::ud) {
+  if (qp.service == QpService::umr) return {Fault::qp_operation, static_cast<std::uint32_t>(wqe.opcode)};
+  if (qp.service == QpService::xrc) {
+    const std::byte* const segment = cursor.take(1);
+    if (!segment) return {Fault::wqe_size, 0};
+    wqe.srqn = *reinterpret_cast<const prm::Be32*>(segment) & net::psn_mask;
+  }
+  if (is_datagram(qp.service)) {
     wqe.vector = reinterpret_cast<const WqeAddressVector*>(cursor.take(sizeof(WqeAddressVector) / unit));
     if (!wqe.vector) return {Fault::wqe_size, 0};
   }
@@ -161,6 +173,7 @@ DataOutcome read_send_wqe(Hca::Card& card, Qp& qp, std::uint16_t index, SendWqe&
   const std::uint32_t blocks = blocks_of(ds);
   const std::uint32_t posted = static_cast<std::uint16_t>(qp.transport.requester.posted - index);
   wqe.blocks = static_cast<std::uint8_t>(std::clamp(posted, 1u, blocks));
+  wqe.units = static_cast<std::uint8_t>(ds);
   if ((word >> 8 & 0xffff) != index) return {Fault::wqe_index, word >> 8 & 0xffff};
   if (qpn != qp.number) return {Fault::wqe_queue_number, qpn};
   if (ds == 0) return {Fault::wqe_size, ds};

@@ -23,6 +23,7 @@
 ///                       +-----------------+ |   pointer to them | +----------------------+
 ///                                           | data: the result  |
 ///                                           +-------------------+
+///     XRC has a segment of 16 bytes behind the control segment: the other end's shared receive queue first.
 
 namespace chime::model {
 
@@ -50,9 +51,11 @@ struct SendWqe {
   prm::wqe_opcode opcode{};
   std::uint8_t mode = 0;  ///< fm_ce_se
   std::uint8_t blocks = 0;
+  std::uint8_t units = 0;  ///< ds
   std::uint32_t immediate = 0;
   std::uint64_t address = 0;  ///< remote
   std::uint32_t rkey = 0;
+  std::uint32_t srqn = 0;  ///< XRC: the other end's shared receive queue
 
   bool responds = false;  ///< read or atomic
   bool atomic = false;

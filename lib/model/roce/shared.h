@@ -34,6 +34,16 @@ struct RoceShared {
     busy.remove(qp);
   }
 
+  /// The PD of the memory that the other end names; none when an XRC queue is gone.
+  const Pd* target_pd(const Qp& qp, std::uint32_t srqn) const noexcept {
+    if (qp.service != QpService::xrc) return qp.pd.get();
+    const Srq* const named = card.srqs.find(srqn);
+    return named ? named->pd.get() : nullptr;
+  }
+  const Pd* target_pd(const Qp& qp) const noexcept {
+    return qp.service != QpService::xrc ? qp.pd.get() : srq ? srq->pd.get() : nullptr;
+  }
+
   Hca::Card& card;
   Events& events;
   Completions& completions;
@@ -43,8 +53,9 @@ struct RoceShared {
   Outbox outbox;
   Timers timers;
   QpList<&QpTransport::busy_link> busy;
-  SendWqe wqe;       ///< the one that is executed
-  SendWqe answered;  ///< the one that a response is for: a response may come while another is executed
+  Srq* srq = nullptr;  ///< where receive requests of the packet at hand come from; none: from its QP
+  SendWqe wqe;         ///< the one that is executed
+  SendWqe answered;    ///< the one that a response is for: a response may come while another is executed
 };
 
 }  // namespace chime::model

@@ -35,7 +35,7 @@ Result<> Roce::prepare(Qp& qp, QpState to, const QpAttributes& next) noexcept {
     if (!window) return fail(window.error());
     t.requester.window = std::move(*window);
   }
-  if (qp.service != QpService::rc || (to != QpState::rtr && qp.state != QpState::rtr)) return {};
+  if (!is_reliable(qp.service) || (to != QpState::rtr && qp.state != QpState::rtr)) return {};
   const std::size_t count = std::size_t{1} << next.log_rra_max;
   const std::uint32_t room = result_room_of(next.atomic_mode);
   if (t.responder.resources.size() == count && t.responder.result_room == room) return {};
@@ -103,8 +103,8 @@ void Roce::state_changed(Qp& qp, QpState from) noexcept {
     t.requester.rnr_retries_left = a.rnr_retry;
     if (from == QpState::sqd || from == QpState::sqer) shared_.wake(qp);
   }
-  t.route_ok = qp.service != QpService::ud && connected_route(shared_.card, a.path, t.route);
-  if (!t.route_ok && qp.service != QpService::ud && from == QpState::init && qp.state == QpState::rtr) {
+  t.route_ok = is_connected(qp.service) && connected_route(shared_.card, a.path, t.route);
+  if (!t.route_ok && is_connected(qp.service) && from == QpState::init && qp.state == QpState::rtr) {
     report(shared_.card, Fault::qp_address, qp.number,
            "QP 0x%x: src_addr_index %u names no RoCE v2 address of the port: nothing can be sent", qp.number,
            a.path.gid_index);

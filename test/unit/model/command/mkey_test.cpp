@@ -119,9 +119,9 @@ TEST_F(Mkeys, RefusePagesThatAreTooSmall) {
 }
 
 TEST_F(Mkeys, RefuseWhatIsNotThere) {
-  auto klm = user.mkey_call(4096);
-  mkc(klm).set(M::access_mode_1_0, prm::mkc_access_mode::klm);
-  EXPECT_TRUE(user.run(klm).is(Rule::mkey_mode));
+  auto mode = user.mkey_call(4096);
+  mkc(mode).set(M::access_mode_4_2, 1);
+  EXPECT_TRUE(user.run(mode).is(Rule::mkey_mode));
   auto atomic = user.mkey_call(4096);
   mkc(atomic).set(M::a, 1);
   EXPECT_TRUE(user.run(atomic).ok());

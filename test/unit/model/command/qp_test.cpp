@@ -95,7 +95,7 @@ TEST_F(QueuePairs, OfTheKernelLieInPages) {
 
   auto form = bench.create_call();
   form.in.set(prm::create_qp_in::wq_umem_valid, 0);
-  EXPECT_TRUE(bench.user.run(form).is(Rule::queue_needs_umem));
+  EXPECT_TRUE(bench.user.run(form).is(Rule::page_list_length));
 }
 
 TEST_F(QueuePairs, MayLackARing) {
@@ -114,13 +114,18 @@ TEST_F(QueuePairs, MayLackARing) {
 }
 
 TEST_F(QueuePairs, RefuseWhatTheCardDoesNotHave) {
-  EXPECT_TRUE(refused_context([](auto c) { c.set(Q::st, qpc_st::xrc); }).is(Rule::qp_service));
+  EXPECT_TRUE(refused_context([](auto c) { c.set(Q::st, qpc_st::dci); }).is(Rule::qp_service));
+  EXPECT_TRUE(refused_context([](auto c) { c.set(Q::st, qpc_st::qp1); }).is(Rule::qp_service));
+  EXPECT_TRUE(refused_context([](auto c) { c.set(Q::st, qpc_st::reg_umr); }).is(Rule::qp_service));
+  EXPECT_TRUE(refused_context([](auto c) { c.set(Q::st, qpc_st::xrc); }).is(Rule::unknown_object));
   EXPECT_TRUE(refused_context([](auto c) { c.set(Q::st, qpc_st::raw_datagram); }).is(Rule::qp_service));
   EXPECT_TRUE(refused_context([](auto c) { c.set(Q::state, prm::qpc_state::rts); }).is(Rule::initial_state));
   EXPECT_TRUE(refused_context([](auto c) { c.set(Q::wq_signature, 1); }).is(Rule::qp_feature));
   EXPECT_TRUE(refused_context([](auto c) { c.set(Q::cd_master, 1); }).is(Rule::qp_feature));
   EXPECT_TRUE(refused_context([](auto c) { c.set(Q::offload_type, 1); }).is(Rule::qp_feature));
-  EXPECT_TRUE(refused_context([](auto c) { c.set(Q::rq_type, prm::qpc_rq_type::srq); }).is(Rule::qp_feature));
+  EXPECT_TRUE(refused_context([](auto c) { c.set(Q::rq_type, prm::qpc_rq_type::crq); }).is(Rule::qp_feature));
+  EXPECT_TRUE(
+      refused_context([](auto c) { c.set(Q::rq_type, prm::qpc_rq_type::srq); }).is(Rule::unknown_object));
   EXPECT_TRUE(refused_context([](auto c) { c.set(Q::rlky, 1); }).is(Rule::mkey_physical));
   EXPECT_TRUE(refused([](auto& c) { c.in.set(prm::create_qp_in::input_qpn, 5); }).is(Rule::qp_feature));
   EXPECT_EQ(host.objects().count("QP"), 0u);

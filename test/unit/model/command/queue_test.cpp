@@ -107,7 +107,7 @@ TEST_F(Queues, SendQueuesRefuseWhatIsNotThere) {
               }).is(Rule::wq_type));
   EXPECT_TRUE(refused([](auto c) { c.at(S::wq).set(prm::wq::log_wq_sz, 16); }).is(Rule::wq_size));
   EXPECT_TRUE(refused([](auto c) { c.at(S::wq).set(prm::wq::log_wq_stride, 7); }).is(Rule::wq_stride));
-  EXPECT_TRUE(refused([](auto c) { c.at(S::wq).set(prm::wq::wq_umem_valid, 0); }).is(Rule::queue_needs_umem));
+  EXPECT_TRUE(refused([](auto c) { c.at(S::wq).set(prm::wq::wq_umem_valid, 0); }).is(Rule::page_list_length));
   EXPECT_TRUE(
       refused([](auto c) { c.at(S::wq).set(prm::wq::wq_umem_offset, 1 << 20); }).is(Rule::outside_umem));
   EXPECT_TRUE(refused([](auto c) { c.at(S::wq).set(prm::wq::wq_signature, 1); }).is(Rule::wq_feature));
