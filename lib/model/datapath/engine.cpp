@@ -158,7 +158,7 @@ void Engine::forget(Eq&) noexcept {}
 void Engine::forget(FlowTable&) noexcept {}
 
 QpProgress Engine::progress(const Qp& qp) const noexcept {
-  return {.next_send_psn = qp.attributes.next_send_psn, .next_receive_psn = qp.attributes.next_receive_psn};
+  return qp.transport.progress();
 }
 
 void Engine::raise(prm::event_type type, std::uint8_t sub_type, const EventData& data) noexcept {

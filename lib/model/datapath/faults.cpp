@@ -65,6 +65,7 @@ constexpr FaultInfo table[] = {
      "A UMR request asks for signatures, or for a page size that the card does not have."},
     {Fault::umr_queue, "umr.queue", error, operation, "The queue takes no UMR requests (reg_umr)."},
     {Fault::umr_memory, "umr.memory", error, bind, "The card has no memory left for the translations."},
+    {Fault::key_queue, "key.queue", error, protection, "The memory key is another queue pair's alone (qpn)."},
     {Fault::flushed, "wqe.flushed", note, prm::cqe_syndrome::flushed,
      "The queue is in error; the request was not executed."},
 

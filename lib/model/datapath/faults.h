@@ -48,6 +48,7 @@ enum class Fault : std::uint8_t {
   umr_feature = 0x2c,
   umr_queue = 0x2d,
   umr_memory = 0x2e,
+  key_queue = 0x2f,
   flushed = 0x30,
 
   // doorbells and records

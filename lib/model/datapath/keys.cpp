@@ -5,8 +5,8 @@
 
 namespace chime::model {
 
-Chunk Keys::reach(std::uint32_t key, const Pd* pd, bool reserved, std::uint64_t va, std::size_t bytes,
-                  Rights right, Fault& fault) noexcept {
+Chunk Keys::reach(std::uint32_t key, const Pd* pd, std::uint32_t queue, bool reserved, std::uint64_t va,
+                  std::size_t bytes, Rights right, Fault& fault) noexcept {
   if (reserved && key == card_.reserved_lkey) return reserved_key(va, bytes, fault);
   Mkey* const mkey = find(key);
   if (!mkey) {
@@ -17,8 +17,13 @@ Chunk Keys::reach(std::uint32_t key, const Pd* pd, bool reserved, std::uint64_t 
     fault = fault_of(error);
     return {};
   }
+  const bool everybodys = mkey->qpn == Mkey::any_qpn;
+  if (!everybodys && mkey->qpn != queue) {
+    fault = Fault::key_queue;
+    return {};
+  }
   if (mkey->indirect()) return through(*mkey, va, bytes, right, fault);
-  if (std::byte* const base = mkey->whole(card_.host)) {
+  if (std::byte* const base = everybodys ? mkey->whole(card_.host) : nullptr) {
     recent_[slot(key)] = {key, mkey->rights, pd, mkey->start, mkey->length, base};
     return {base + (va - mkey->start), bytes};
   }
@@ -34,7 +39,7 @@ Chunk Keys::reach(std::uint32_t key, const Pd* pd, bool reserved, std::uint64_t 
     fault = Fault::key_memory;
     return {};
   }
-  recent_[slot(key)] = {key, mkey->rights, pd, va, chunk.length, chunk.data};
+  if (everybodys) recent_[slot(key)] = {key, mkey->rights, pd, va, chunk.length, chunk.data};
   chunk.length = std::min(chunk.length, bytes);
   return chunk;
 }

@@ -32,10 +32,11 @@ class Keys {
   }
 
   /// Host memory at `va`: at most `bytes` (not 0), fewer where it is broken; ask again for the rest.
+  /// @param queue    that uses it: a key may be one queue pair's alone
   /// @param reserved whether the queue may use the reserved lkey ("rlky"), which knows neither bounds nor PD
   /// @param fault    set when the result is empty
-  Chunk reach(std::uint32_t key, const Pd* pd, bool reserved, std::uint64_t va, std::size_t bytes,
-              Rights right, Fault& fault) noexcept;
+  Chunk reach(std::uint32_t key, const Pd* pd, std::uint32_t queue, bool reserved, std::uint64_t va,
+              std::size_t bytes, Rights right, Fault& fault) noexcept;
 
  private:
   /// A piece of a key's range that lies in host memory in one piece.

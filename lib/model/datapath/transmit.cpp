@@ -6,6 +6,7 @@
 
 #include "model/datapath/gather.h"
 #include "model/datapath/report.h"
+#include "model/datapath/send_doorbell.h"
 #include "prm/doorbell.h"
 #include "prm/wqe.h"
 
@@ -13,10 +14,6 @@ namespace chime::model {
 namespace {
 
 constexpr unsigned prefetch_blocks = 8;  ///< basic blocks ahead of the one that is executed
-
-constexpr std::int16_t ahead(std::uint16_t of, std::uint16_t index) noexcept {
-  return static_cast<std::int16_t>(index - of);
-}
 
 constexpr std::uint32_t blocks_of(std::uint32_t ds) noexcept {
   constexpr auto units = static_cast<std::uint32_t>(prm::wqebb_size / prm::wqe_unit);
@@ -54,43 +51,10 @@ void Transmit::ring(Uar& uar, std::uint64_t value) noexcept {
     return;
   }
   std::uint16_t recorded = 0;
-  if (!read_record(*sq, recorded)) return;
-  compare(*sq, static_cast<std::uint16_t>(index + blocks_of(ds)), recorded);
+  const DoorbellOwner owner{"SQ", number};
+  if (!read_send_record(card_, owner, sq->record, recorded)) return;
+  compare_with_record(card_, owner, *sq, static_cast<std::uint16_t>(index + blocks_of(ds)), recorded);
   post(*sq, recorded);
-}
-
-bool Transmit::read_record(Sq& sq, std::uint16_t& posted) noexcept {
-  const std::byte* record = sq.record.at(0, sizeof(prm::WqRecord));
-  if (!record) {
-    report(card_, Fault::record_memory, sq.number, "SQ 0x%x: the doorbell record is not host memory",
-           sq.number);
-    return false;
-  }
-  const auto* send = reinterpret_cast<const std::uint32_t*>(record + offsetof(prm::WqRecord, send));
-  posted = static_cast<std::uint16_t>(prm::host_to_be(__atomic_load_n(send, __ATOMIC_ACQUIRE)));
-  return true;
-}
-
-/// Says when doorbell and record disagree. A record that is ahead is usual where doorbells are drained later
-/// than they are stored: then a doorbell that comes up to it must follow.
-void Transmit::compare(Sq& sq, std::uint16_t counter, std::uint16_t recorded) noexcept {
-  if (ahead(recorded, counter) > 0) {
-    report(card_, Fault::doorbell_ahead_of_record, sq.number,
-           "SQ 0x%x: doorbell counter %u ahead of record %u", sq.number, counter, recorded);
-    return;
-  }
-  if (sq.awaits_announced && ahead(counter, sq.announced) <= 0) {
-    sq.awaits_announced = false;
-    if (counter != sq.announced) {
-      report(card_, Fault::doorbell_behind_record, sq.number,
-             "SQ 0x%x: the doorbell for record %u was behind it, and the next is %u already", sq.number,
-             sq.announced, counter);
-    }
-  }
-  if (counter != recorded && !sq.awaits_announced) {
-    sq.awaits_announced = true;
-    sq.announced = recorded;
-  }
 }
 
 void Transmit::post(Sq& sq, std::uint16_t posted) noexcept {
@@ -114,7 +78,8 @@ void Transmit::post(Sq& sq, std::uint16_t posted) noexcept {
 
 void Transmit::replay(Sq& sq) noexcept {
   std::uint16_t recorded = 0;
-  if (sq.state == QueueState::reset || !read_record(sq, recorded)) return;
+  if (sq.state == QueueState::reset || !read_send_record(card_, {"SQ", sq.number}, sq.record, recorded))
+    return;
   sq.awaits_announced = false;
   post(sq, recorded);
 }

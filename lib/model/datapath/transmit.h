@@ -40,8 +40,6 @@ class Transmit {
   /// Requests of one queue before it is the next one's turn.
   static constexpr unsigned budget = 2 * SendBatch::max_frames;
 
-  bool read_record(Sq& sq, std::uint16_t& posted) noexcept;
-  void compare(Sq& sq, std::uint16_t counter, std::uint16_t recorded) noexcept;
   void post(Sq& sq, std::uint16_t posted) noexcept;
 
   unsigned serve(Sq& sq) noexcept;

@@ -128,7 +128,8 @@ struct Mkey final : Object {
   Mode mode = Mode::physical;
   std::uint8_t rights = 0;
   std::uint8_t key_byte = 0;
-  std::uint32_t qpn = 0xffffff;
+  static constexpr std::uint32_t any_qpn = 0xffffff;
+  std::uint32_t qpn = any_qpn;  ///< the only queue pair that may use it
   Ref<Pd> pd;
   Ref<Umem> umem;
   PageList own;

@@ -93,19 +93,6 @@ struct QpAttributes {
   bool operator==(const QpAttributes&) const noexcept = default;
 };
 
-/// Where a queue pair's transport stands, for QUERY_QP.
-struct QpProgress {
-  std::uint32_t next_send_psn = 0;
-  std::uint32_t last_acked_psn = 0;
-  std::uint32_t next_receive_psn = 0;
-  std::uint32_t send_sequence = 0;     ///< "ssn"
-  std::uint32_t receive_sequence = 0;  ///< "rmsn"
-  std::uint16_t send_taken = 0;        ///< basic blocks that were executed
-  std::uint16_t send_posted = 0;       ///< basic blocks that were rung
-  std::uint32_t receive_taken = 0;     ///< receive WQEs that were filled
-  std::uint32_t receive_posted = 0;    ///< receive WQEs, as last read from the record
-};
-
 struct Qp final : Object {
   Qp() noexcept : Object(Kind::qp) {}
 

@@ -46,6 +46,7 @@ struct QpRequester {
 
   bool waits_for_timer = false;  ///< RNR: nothing is sent before the timer ends
   bool gap_seen = false;         ///< sent again for a response that was missing; once until there is progress
+  bool drain_due = false;        ///< SQD: an event when all that was begun is completed
   bool order_noted = false;      ///< an operand of suspicious byte order was spoken of
   std::uint8_t retries_left = 0;
   std::uint8_t rnr_retries_left = 0;
@@ -128,9 +129,38 @@ struct QpLink {
   Qp* previous = nullptr;
 };
 
+/// Where a queue pair's transport stands, for QUERY_QP.
+struct QpProgress {
+  std::uint32_t next_send_psn = 0;
+  std::uint32_t last_acked_psn = 0;
+  std::uint32_t next_receive_psn = 0;
+  std::uint32_t send_sequence = 0;     ///< "ssn": requests that were begun
+  std::uint32_t receive_sequence = 0;  ///< "rmsn"
+  std::uint16_t send_taken = 0;        ///< basic blocks that were begun
+  std::uint16_t send_posted = 0;       ///< basic blocks that were rung
+  std::uint32_t receive_taken = 0;     ///< receive WQEs that were filled
+  std::uint32_t receive_posted = 0;    ///< receive WQEs, as last read from the record
+};
+
 struct QpTransport {
   QpRequester requester;
   QpResponder responder;
+
+  QpProgress progress() const noexcept {
+    const QpRequester& r = requester;
+    const bool outstanding = r.head != r.tail;
+    const SendEntry* const oldest = outstanding ? &r.window[r.head & (r.window.size() - 1)] : nullptr;
+    const std::uint32_t unacknowledged = oldest ? net::psn_add(oldest->first_psn, oldest->done) : r.next_psn;
+    return {.next_send_psn = r.next_psn,
+            .last_acked_psn = net::psn_add(unacknowledged, net::psn_mask),  // the one before
+            .next_receive_psn = responder.expected_psn,
+            .send_sequence = r.tail & net::psn_mask,
+            .receive_sequence = responder.msn & net::psn_mask,
+            .send_taken = r.fetched,
+            .send_posted = r.posted,
+            .receive_taken = responder.consumed,
+            .receive_posted = responder.posted};
+  }
 
   net::RouteHeader route{};  ///< RC and UC: as the attributes have it
   bool route_ok = false;     ///< the attributes give one

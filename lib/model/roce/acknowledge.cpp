@@ -45,7 +45,8 @@ void Requester::receive(Qp& qp, const net::RocePacket& packet, const std::byte* 
       break;
   }
   if (qp.state == QpState::rts || qp.state == QpState::sqd) {
-    if (!r.waits_for_timer && (r.cursor != r.tail || r.fetched != r.posted)) shared_.wake(qp);
+    const bool drained = r.drain_due && r.head == r.tail;
+    if (drained || (!r.waits_for_timer && (r.cursor != r.tail || r.fetched != r.posted))) shared_.wake(qp);
   }
 }
 

@@ -62,13 +62,13 @@ template <class Visit>
 DataOutcome DataMover::visit(const Access& access, std::uint32_t length, Visit&& visit) noexcept {
   std::uint64_t address = access.address;
   while (length != 0) {
-    if (std::byte* at = keys_.quick(access.key, access.pd, address, length, access.right)) {
+    if (std::byte* at = keys_.quick(access.key, access.user.pd, address, length, access.right)) {
       visit(at, length);
       return {};
     }
     Fault fault = Fault::none;
-    const Chunk chunk =
-        keys_.reach(access.key, access.pd, access.reserved_lkey, address, length, access.right, fault);
+    const Chunk chunk = keys_.reach(access.key, access.user.pd, access.user.queue, access.reserved_lkey, address,
+                                    length, access.right, fault);
     if (!chunk.data) return {fault, access.key};
     const auto part = static_cast<std::uint32_t>(chunk.length);
     visit(chunk.data, part);
@@ -94,7 +94,7 @@ DataOutcome DataMover::walk(const Qp& qp, const Pd* pd, const DataSegments& list
     if (part.in_line) {
       in_line(part.data + offset, here);
     } else {
-      const Access access{pd, qp.reserved_lkey, part.lkey, part.address + offset, right};
+      const Access access{{pd, qp.number}, qp.reserved_lkey, part.lkey, part.address + offset, right};
       const DataOutcome outcome = this->visit(access, here, visit);
       if (outcome.fault != Fault::none) return outcome;
     }
@@ -123,18 +123,18 @@ DataOutcome DataMover::scatter(const Qp& qp, const Pd* pd, const DataSegments& l
   return walk(qp, pd, list, offset, length, local_write, skip, put);
 }
 
-DataOutcome DataMover::read_target(const Pd* pd, std::uint32_t rkey, std::uint64_t address, std::byte* to,
+DataOutcome DataMover::read_target(KeyUser user, std::uint32_t rkey, std::uint64_t address, std::byte* to,
                                    std::uint32_t length) noexcept {
-  return visit({pd, false, rkey, address, remote_read}, length,
+  return visit({user, false, rkey, address, remote_read}, length,
                [&](const std::byte* from, std::uint32_t count) {
                  std::memcpy(to, from, count);
                  to += count;
                });
 }
 
-DataOutcome DataMover::write_target(const Pd* pd, std::uint32_t rkey, std::uint64_t address,
+DataOutcome DataMover::write_target(KeyUser user, std::uint32_t rkey, std::uint64_t address,
                                     const std::byte* from, std::uint32_t length) noexcept {
-  return visit({pd, false, rkey, address, remote_write}, length, [&](std::byte* to, std::uint32_t count) {
+  return visit({user, false, rkey, address, remote_write}, length, [&](std::byte* to, std::uint32_t count) {
     // What software polls for is seen whole.
     if (count == sizeof(std::uint64_t) && reinterpret_cast<std::uintptr_t>(to) % count == 0) {
       std::uint64_t value;
@@ -147,16 +147,16 @@ DataOutcome DataMover::write_target(const Pd* pd, std::uint32_t rkey, std::uint6
   });
 }
 
-DataOutcome DataMover::check_target(const Pd* pd, std::uint32_t rkey, std::uint64_t address,
+DataOutcome DataMover::check_target(KeyUser user, std::uint32_t rkey, std::uint64_t address,
                                     std::uint32_t length, Rights right) noexcept {
-  return visit({pd, false, rkey, address, right}, length, [](const std::byte*, std::uint32_t) {});
+  return visit({user, false, rkey, address, right}, length, [](const std::byte*, std::uint32_t) {});
 }
 
-std::byte* DataMover::atomic_target(const Pd* pd, std::uint32_t rkey, std::uint64_t address,
+std::byte* DataMover::atomic_target(KeyUser user, std::uint32_t rkey, std::uint64_t address,
                                     std::uint32_t size, DataOutcome& outcome) noexcept {
   std::byte* found = nullptr;
   std::uint32_t room = 0;
-  outcome = visit({pd, false, rkey, address, remote_atomic}, size, [&](std::byte* at, std::uint32_t count) {
+  outcome = visit({user, false, rkey, address, remote_atomic}, size, [&](std::byte* at, std::uint32_t count) {
     if (!found) {
       found = at;
       room = count;

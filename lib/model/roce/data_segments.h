@@ -26,6 +26,12 @@ struct DataOutcome {
 /// Bytes in all of the segments. @return a fault when the list is not well-formed
 DataOutcome measure(const DataSegments& list, std::uint64_t& bytes) noexcept;
 
+/// Who names a key.
+struct KeyUser {
+  const Pd* pd;
+  std::uint32_t queue;  ///< a key may be one queue pair's alone
+};
+
 /// Moves data between the memory of a QP's software and packets.
 class DataMover {
  public:
@@ -39,21 +45,21 @@ class DataMover {
   DataOutcome scatter(const Qp& qp, const Pd* pd, const DataSegments& list, std::uint32_t offset,
                       const std::byte* from, std::uint32_t length) noexcept;
 
-  /// The same at one address, through an rkey of `pd` that the other end named.
-  DataOutcome read_target(const Pd* pd, std::uint32_t rkey, std::uint64_t address, std::byte* to,
+  /// The same at one address, through an rkey of the user that the other end named.
+  DataOutcome read_target(KeyUser user, std::uint32_t rkey, std::uint64_t address, std::byte* to,
                           std::uint32_t length) noexcept;
-  DataOutcome write_target(const Pd* pd, std::uint32_t rkey, std::uint64_t address, const std::byte* from,
+  DataOutcome write_target(KeyUser user, std::uint32_t rkey, std::uint64_t address, const std::byte* from,
                            std::uint32_t length) noexcept;
   /// Whether all of it can be accessed.
-  DataOutcome check_target(const Pd* pd, std::uint32_t rkey, std::uint64_t address, std::uint32_t length,
+  DataOutcome check_target(KeyUser user, std::uint32_t rkey, std::uint64_t address, std::uint32_t length,
                            Rights right) noexcept;
   /// `size` bytes in one piece, aligned to their size; nullptr with the fault in `outcome`.
-  std::byte* atomic_target(const Pd* pd, std::uint32_t rkey, std::uint64_t address, std::uint32_t size,
+  std::byte* atomic_target(KeyUser user, std::uint32_t rkey, std::uint64_t address, std::uint32_t size,
                            DataOutcome& outcome) noexcept;
 
  private:
   struct Access {
-    const Pd* pd;
+    KeyUser user;
     bool reserved_lkey;
     std::uint32_t key;
     std::uint64_t address;

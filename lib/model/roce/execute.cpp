@@ -106,7 +106,7 @@ void Responder::receive_fault(Qp& qp, const DataOutcome& outcome) noexcept {
 bool Responder::invalidate(Qp& qp, const net::RocePacket& packet) noexcept {
   Mkey* const mkey = shared_.card.mkeys.find(packet.immediate >> 8);
   if (!mkey || mkey->key_byte != (packet.immediate & 0xff) || !mkey->remote_invalidate ||
-      mkey->pd.get() != shared_.target_pd(qp)) {
+      mkey->pd.get() != shared_.target_user(qp)) {
     refuse(qp, net::Nak::remote_access, Fault::target_key, packet.immediate);
     return false;
   }
@@ -197,7 +197,7 @@ void Responder::write(Qp& qp, const net::RocePacket& packet, const std::byte* pa
       refuse(qp, net::Nak::remote_access, Fault::target_right, packet.opcode);
       return;
     }
-    const DataOutcome outcome = shared_.mover.check_target(shared_.target_pd(qp), packet.rkey, packet.address,
+    const DataOutcome outcome = shared_.mover.check_target(shared_.target_user(qp), packet.rkey, packet.address,
                                                            packet.message_length, remote_write);
     if (outcome.fault != Fault::none) {
       refuse_key(qp, outcome, packet);
@@ -218,7 +218,7 @@ void Responder::write(Qp& qp, const net::RocePacket& packet, const std::byte* pa
     return;
   }
   const DataOutcome outcome =
-      shared_.mover.write_target(shared_.target_pd(qp), r.rkey, r.address + r.offset, payload, length);
+      shared_.mover.write_target(shared_.target_user(qp), r.rkey, r.address + r.offset, payload, length);
   if (outcome.fault != Fault::none) {
     refuse_key(qp, outcome, packet);
     return;
@@ -284,7 +284,7 @@ void Responder::read(Qp& qp, const net::RocePacket& packet) noexcept {
     refuse(qp, net::Nak::invalid_request, Fault::target_length, packet.message_length);
     return;
   }
-  const DataOutcome outcome = shared_.mover.check_target(shared_.target_pd(qp), packet.rkey, packet.address,
+  const DataOutcome outcome = shared_.mover.check_target(shared_.target_user(qp), packet.rkey, packet.address,
                                                          packet.message_length, remote_read);
   if (outcome.fault != Fault::none) {
     refuse_key(qp, outcome, packet);
@@ -341,7 +341,7 @@ void Responder::atomic(Qp& qp, const net::RocePacket& packet, const std::byte* p
   }
   DataOutcome outcome;
   std::byte* const target =
-      shared_.mover.atomic_target(shared_.target_pd(qp), packet.rkey, packet.address, size, outcome);
+      shared_.mover.atomic_target(shared_.target_user(qp), packet.rkey, packet.address, size, outcome);
   if (!target) {
     refuse_key(qp, outcome, packet);
     return;

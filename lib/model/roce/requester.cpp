@@ -78,6 +78,10 @@ unsigned Requester::serve(Qp& qp) noexcept {
     if (packets == 0 && r.cursor == at) break;
   }
   if (sent != 0 && is_reliable(qp.service) && r.deadline == 0) restart_timer(qp);
+  if (qp.state == QpState::sqd && r.drain_due && r.head == r.tail) {
+    r.drain_due = false;
+    completions_.event(qp, prm::event_type::send_queue_drained);
+  }
   const bool can_go_on = sent >= budget && !r.waits_for_timer;
   if (can_go_on && qp.state == QpState::rts && (r.cursor != r.tail || r.fetched != r.posted))
     shared_.wake(qp);

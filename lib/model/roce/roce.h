@@ -43,8 +43,6 @@ class Roce {
   static constexpr std::uint32_t largest_packet = 8192;
 
   // doorbell.cpp
-  bool read_record(Qp& qp, std::uint16_t& posted) noexcept;
-  void compare(Qp& qp, std::uint16_t counter, std::uint16_t recorded) noexcept;
   void post(Qp& qp, std::uint16_t posted) noexcept;
 
   // roce.cpp

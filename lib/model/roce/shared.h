@@ -34,14 +34,14 @@ struct RoceShared {
     busy.remove(qp);
   }
 
-  /// The PD of the memory that the other end names; none when an XRC queue is gone.
-  const Pd* target_pd(const Qp& qp, std::uint32_t srqn) const noexcept {
-    if (qp.service != QpService::xrc) return qp.pd.get();
+  /// As whom the QP reaches the memory that the other end names; with no PD when an XRC queue is gone.
+  KeyUser target_user(const Qp& qp, std::uint32_t srqn) const noexcept {
+    if (qp.service != QpService::xrc) return {qp.pd.get(), qp.number};
     const Srq* const named = card.srqs.find(srqn);
-    return named ? named->pd.get() : nullptr;
+    return {named ? named->pd.get() : nullptr, qp.number};
   }
-  const Pd* target_pd(const Qp& qp) const noexcept {
-    return qp.service != QpService::xrc ? qp.pd.get() : srq ? srq->pd.get() : nullptr;
+  KeyUser target_user(const Qp& qp) const noexcept {
+    return {qp.service != QpService::xrc ? qp.pd.get() : srq ? srq->pd.get() : nullptr, qp.number};
   }
 
   Hca::Card& card;

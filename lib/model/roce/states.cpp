@@ -3,6 +3,7 @@
 #include <bit>
 
 #include "model/datapath/report.h"
+#include "model/datapath/send_doorbell.h"
 #include "model/roce/roce.h"
 #include "model/roce/route.h"
 
@@ -85,7 +86,7 @@ void Roce::state_changed(Qp& qp, QpState from) noexcept {
     t.responder.pending_head = t.responder.pending_tail;
     t.responder.ack_due = t.responder.nak_due = false;
     std::uint16_t posted = 0;
-    if (qp.has_send && sends(from) && read_record(qp, posted)) {
+    if (qp.has_send && sends(from) && read_send_record(shared_.card, {"QP", qp.number}, qp.record, posted)) {
       const auto waiting = static_cast<std::uint16_t>(posted - t.requester.fetched);
       if (waiting <= qp.send.size()) t.requester.posted = posted;
     }
@@ -103,6 +104,8 @@ void Roce::state_changed(Qp& qp, QpState from) noexcept {
     t.requester.rnr_retries_left = a.rnr_retry;
     if (from == QpState::sqd || from == QpState::sqer) shared_.wake(qp);
   }
+  t.requester.drain_due = from == QpState::rts && qp.state == QpState::sqd;
+  if (t.requester.drain_due) shared_.wake(qp);
   t.route_ok = is_connected(qp.service) && connected_route(shared_.card, a.path, t.route);
   if (!t.route_ok && is_connected(qp.service) && from == QpState::init && qp.state == QpState::rtr) {
     report(shared_.card, Fault::qp_address, qp.number,
