@@ -4,7 +4,9 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <mutex>
 #include <span>
+#include <utility>
 
 #include "base/error.h"
 
@@ -43,21 +45,45 @@ struct GidEntry {
   GidType type;
 };
 
+class Port;
+
+/// A use of a port's wire; ends with the object. The ethdev port is one while it is started, a queue pair is
+/// one as long as it lives: the wire goes on until nobody uses it.
+class WireUse {
+ public:
+  WireUse() noexcept = default;
+  WireUse(WireUse&& other) noexcept : port_(std::exchange(other.port_, nullptr)) {}
+  WireUse& operator=(WireUse&& other) noexcept {
+    std::swap(port_, other.port_);
+    return *this;
+  }
+  inline ~WireUse();
+  explicit operator bool() const noexcept { return port_ != nullptr; }
+
+ private:
+  friend class Port;
+  explicit WireUse(Port& port) noexcept : port_(&port) {}
+  Port* port_ = nullptr;
+};
+
 /// The port as the host sees it: on a card the kernel's netdev, restored at close; on the software HCA its
 /// registers and vport context. Thread-safe.
 class Port {
  public:
   virtual ~Port() = default;
 
-  /// To be called whenever the port is started, before start(): gets the embedded HCA's wire ready, so that
-  /// max_mtu() is final; its frames wait. A card needs nothing. ENODEV, EBUSY or ELOOP list the wires that
-  /// would work.
+  /// To be called before use(): gets the embedded HCA's wire ready, so that max_mtu() is final; its frames
+  /// wait until somebody uses it. A card needs nothing. ENODEV, EBUSY or ELOOP list the wires that would
+  /// work.
   virtual Result<> prepare() noexcept { return {}; }
-  /// The wire's frames may come: to be called when there are queues and steering for them. A card's wire
-  /// is the kernel driver's.
-  virtual void start() noexcept {}
-  /// Leaves the wire alone: what it is may be removed safely until start(). Also without start().
-  virtual void stop() noexcept {}
+  /// The wire's frames may come: to be called when there are queues and steering, or queue pairs, for them.
+  /// When the last use has ended, the wire is left alone: what it is may be removed safely. A card's wire is
+  /// the kernel driver's.
+  [[nodiscard]] WireUse use() noexcept {
+    const std::lock_guard lock(uses_mutex_);
+    if (uses_++ == 0) begin_wire();
+    return WireUse(*this);
+  }
 
   virtual Result<LinkState> link() noexcept = 0;
   virtual Result<> set_link(bool up) noexcept = 0;
@@ -92,6 +118,22 @@ class Port {
   virtual int change_fd() const noexcept = 0;
   /// Makes change_fd() unreadable again.
   virtual void acknowledge_change() noexcept = 0;
+
+ private:
+  friend class WireUse;
+  virtual void begin_wire() noexcept {}
+  virtual void end_wire() noexcept {}
+  void end_use() noexcept {
+    const std::lock_guard lock(uses_mutex_);
+    if (--uses_ == 0) end_wire();
+  }
+
+  std::mutex uses_mutex_;
+  unsigned uses_ = 0;
 };
+
+WireUse::~WireUse() {
+  if (port_ != nullptr) port_->end_use();
+}
 
 }  // namespace chime::hca

@@ -24,6 +24,7 @@ struct OpenOptions {
   std::uint32_t loss_ppm = 0, duplicate_ppm = 0, reorder_ppm = 0, corrupt_ppm = 0;
   std::uint32_t delay_us = 0;
   std::uint64_t fault_seed = 1;
+  bool responder = false;  ///< beside the embedded HCA's wire: answers ARP and ND for the port's GIDs
 };
 
 /// Everything that the open HCAs of a process share: the model thread, cables, claimed wire ports, registered

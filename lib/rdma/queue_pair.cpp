@@ -9,8 +9,6 @@
 #include <cstring>
 #include <utility>
 
-#include "hca/port.h"
-#include "rdma/gids.h"
 #include "rdma/polling.h"
 #include "rdma/post.h"
 #include "rdma/request.h"
@@ -91,12 +89,15 @@ Result<Owned<QpControl>> QpControl::create(hca::Device& device, const hca::Objec
   c.capabilities_ = capabilities;
   c.worker_ = &worker;
   worker.enter();
-  Result<> done = c.make_rings(device, pd);
+  // Its packets come and go whether the ethdev port is started or not.
+  Result<> done = device.port().prepare();
+  if (done) done = c.make_rings(device, pd);
   if (done) done = c.make_endpoint(device);
   if (done) done = c.card_.to_init(c.rights());
   if (done) done = worker.add(c.fast(), c.completions());
   if (!done) return fail(done.error());
   c.attached_ = true;
+  c.wire_ = device.port().use();
   return made;
 }
 
@@ -180,13 +181,13 @@ void QpControl::rewind(Refusal closed) noexcept {
 }
 
 Result<> QpControl::make_endpoint(hca::Device& device) noexcept {
-  auto gid = read_gid(device, config_.gid_index);
+  auto gid = device.port().gid(config_.gid_index);
   if (!gid) return fail(gid.error());
   auto mtu = device.port().mtu();
   if (!mtu) return fail(mtu.error());
   local_ = {.qpn = card_.number(),
             .psn = static_cast<std::uint32_t>(rte_rand() & 0xffffff),
-            .gid = gid->gid,
+            .gid = gid->raw,
             .mac = gid->mac,
             .mtu = largest_mtu(*mtu),
             .depth = config_.responder_depth,
@@ -292,6 +293,7 @@ Result<QpControl::Status> QpControl::query() const noexcept {
 
 void QpControl::detach() noexcept {
   card_ = {};  // from here on nothing comes from the card
+  wire_ = {};
   if (attached_) {
     worker_->remove(fast(), completions());
     Qp& qp = fast();

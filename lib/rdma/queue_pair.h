@@ -6,6 +6,7 @@
 #include "base/array.h"
 #include "base/error.h"
 #include "hca/device.h"
+#include "hca/port.h"
 #include "hca/queue_pair.h"
 #include "rdma/capabilities.h"
 #include "rdma/eal_object.h"
@@ -85,6 +86,7 @@ class QpControl {
   Config config_{};
   Capabilities capabilities_{};
   WorkerControl* worker_ = nullptr;
+  hca::WireUse wire_;
   EalArray<Qp> qp_;
   EalArray<SendSlot> slots_;
   EalArray<Receive> receives_;

@@ -3,6 +3,7 @@
 
 #include <cstring>
 
+#include "wire/answering_wire.h"
 #include "wire/cable.h"
 #include "wire/ethdev.h"
 #include "wire/ethdev_events.h"
@@ -70,7 +71,10 @@ Result<Owned<Port>> Factory::make(const WireSpec& spec, Executor& executor, mode
   if (auto ok = (*wire)->set_faults(spec.faults); !ok) {
     return fail(ok.error().within("%s: faults of wire %s", spec.port_name, spec.wire));
   }
-  return Owned<Port>(std::move(*wire));
+  if (!spec.responder) return Owned<Port>(std::move(*wire));
+  auto answering = make_owned<AnsweringWire>("a wire's responder", Owned<Port>(std::move(*wire)), executor);
+  if (!answering) return fail(answering.error());
+  return Owned<Port>(std::move(*answering));
 }
 
 Result<WireStatistics> Factory::statistics(const char* port_name) const noexcept {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <span>
 #include <type_traits>
 
 #include "base/array.h"
@@ -8,6 +9,7 @@
 #include "model/clock.h"
 #include "model/wire.h"
 #include "wire/faults.h"
+#include "wire/neighbour_answers.h"
 #include "wire/statistics.h"
 
 /// @file
@@ -35,6 +37,7 @@ struct WireSpec {
   const char* port_name = "";  ///< whose wire it is: the name of the model's port ("net_chime0")
   const char* wire = "loop";   ///< "loop", "cable:NAME", or the name of an ethdev
   FaultSpec faults = {};
+  bool responder = false;       ///< answers ARP and neighbour discovery: Port::answer_for()
   std::uint32_t link_mbps = 0;  ///< announced as the link's speed; 0: the wire's own. Nothing paces frames
 };
 
@@ -63,6 +66,14 @@ class Port : public model::Wire {
   virtual void end() noexcept = 0;
   virtual WireStatistics statistics() const noexcept = 0;
   virtual Result<> set_faults(const FaultSpec& faults) noexcept = 0;
+
+  /// Whether somebody beside the wire answers for the port's addresses (WireSpec::responder).
+  virtual bool answers() const noexcept { return false; }
+  /// Replaces the addresses that are answered for.
+  virtual Result<> answer_for(std::span<const OwnAddress> addresses) noexcept {
+    static_cast<void>(addresses);
+    return {};
+  }
 };
 
 /// One a process, which must outlive its wires. Thread-safe.

@@ -133,6 +133,10 @@ constexpr Argument arguments[] = {
      [](const char* k, std::string_view v, DevArgs& a) noexcept {
        return parse_number(k, v, slowest_mbps, fastest_mbps, a.link_mbps);
      }},
+    {"responder",
+     [](const char* k, std::string_view v, DevArgs& a) noexcept {
+       return parse_number(k, v, std::uint8_t{0}, std::uint8_t{1}, a.responder);
+     }},
 };
 
 constexpr std::size_t find(std::string_view key) noexcept {
@@ -191,6 +195,7 @@ hca::OpenOptions DevArgs::options(const char* name, std::uint32_t mac_seed) cons
   options.delay_us = delay_us;
   options.fault_seed = fault_seed;
   options.link_mbps = link_mbps;
+  options.responder = responder != 0;
   return options;
 }
 

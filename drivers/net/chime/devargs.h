@@ -16,7 +16,7 @@ struct DevArgs {
   /// What messages list.
   static constexpr const char known[] =
       "wire, profile, ibdev, mac, model_thread, model_cpu, loss, duplicate, reorder, corrupt, delay, "
-      "fault_seed, link_speed";
+      "fault_seed, link_speed, responder";
 
   char wire[64] = "loop";
   char profile[256] = "";  ///< empty: the default
@@ -28,6 +28,7 @@ struct DevArgs {
   std::uint32_t delay_us = 0;
   std::uint64_t fault_seed = 1;
   std::uint32_t link_mbps = 0;  ///< 0: the wire's
+  std::uint8_t responder = 0;   ///< 1: the wire answers ARP and ND for the port's GIDs
 
   /// @param text "key=value,key=value", or empty
   static Result<DevArgs> parse(std::string_view text) noexcept;

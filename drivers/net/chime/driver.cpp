@@ -171,4 +171,4 @@ CHIME_PMD_INFO(
     net_chime,
     "wire=loop|cable:<name>|<ethdev> profile=<name>|<file> ibdev=<RDMA device>|<PCI address>|<netdev> "
     "mac=<address> model_thread=shared|own|caller model_cpu=<n> loss=<rate> duplicate=<rate> "
-    "reorder=<rate> corrupt=<rate> delay=<us> fault_seed=<n> link_speed=<Mbit/s>");
+    "reorder=<rate> corrupt=<rate> delay=<us> fault_seed=<n> link_speed=<Mbit/s> responder=0|1");

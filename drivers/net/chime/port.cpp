@@ -60,7 +60,7 @@ void close_hca(PortControl& port) noexcept {
   for (auto& queue : port.rx) queue.reset();
   for (auto& queue : port.tx) queue.reset();
   port.shared.keys = nullptr;
-  drop_session(port);
+  port.rdma.reset();
   port.hca.reset();
 }
 

@@ -18,6 +18,7 @@
 #include "port_hca.h"
 #include "port_shared.h"
 #include "queue_context.h"
+#include "rdma/session.h"
 #include "rx_queue.h"
 #include "rx_steering.h"
 #include "tx_queue.h"
@@ -63,7 +64,9 @@ struct PortControl {
   FilterSettings filter;
 
   // Users go first: in reverse order.
-  Owned<PortHca> hca;  ///< nullptr after a reset that failed: nothing but reset and close works
+  Owned<PortHca> hca;         ///< nullptr after a reset that failed: nothing but reset and close works
+  Owned<rdma::Session> rdma;  ///< of the private API; made at its first use
+  hca::WireUse wire;          ///< while started
   std::array<Owned<RxQueueControl>, max_queues> rx;
   std::array<Owned<TxQueueControl>, max_queues> tx;
   Owned<RxSteering> steering;  ///< while started, if there are receive queues

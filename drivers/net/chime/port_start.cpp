@@ -20,7 +20,7 @@ constexpr std::uint64_t recovery_period_us = 10'000;
 /// Everything that start() made, in reverse order; also of a start that failed half-way.
 void undo(PortControl& port) noexcept {
   rte_eth_dev_data& data = *port.dev.data;
-  if (port.hca) port.hca->device->port().stop();
+  port.wire = {};
   port.recovery.stop();
   port.interrupts.disable_rx();
   port.flow.stop();
@@ -130,7 +130,7 @@ Result<> bring_up(PortControl& port) noexcept {
   if (done) done = enable_rx_interrupts(port);
   if (done) done = port.recovery.start(recovery_period_us, recover_queues, &port);
   // Last, and it can't fail: a wire's first frames find queues and steering.
-  if (done) port.hca->device->port().start();
+  if (done) port.wire = port.hca->device->port().use();
   return done;
 }
 

@@ -61,7 +61,7 @@ Result<rdma::QpControl::Config> config_of(const rte_pmd_chime_qp_conf& conf,
   if (conf.flags & ~qp_flags)
     return fail(EINVAL, "flags %#x of a queue pair; there are %#x", conf.flags, qp_flags);
   if (conf.gid_index >= capabilities.gids)
-    return fail(ENOENT, "GID %u; this card has places 0 to %u", conf.gid_index, capabilities.gids - 1);
+    return fail(EINVAL, "GID %u; this card has places 0 to %u", conf.gid_index, capabilities.gids - 1);
   if (Result<> good = check_socket(conf.socket); !good) return fail(good.error());
   return rdma::QpControl::Config{
       .send_depth = conf.send_depth != 0 ? conf.send_depth : usual_send_depth,

@@ -5,42 +5,24 @@
 #include <cstring>
 #include <utility>
 
-#include "rdma/gids.h"
 #include "rdma_api.h"
 #include "rdma_error.h"
 
 namespace chime::net {
 
-namespace {
-
-/// One in a process, as the driver's registration: by port, each entry under its port's lock. Without
-/// destructors, so that an application may exit with open ports.
-constinit rdma::Session* sessions[RTE_MAX_ETHPORTS] = {};
-
-rdma::Session*& slot_of(const PortControl& port) noexcept {
-  return sessions[port.dev.data->port_id];
-}
-
-}  // namespace
-
 Result<> check_no_handles(PortControl& port) noexcept {
   const PortsStay stay;
   const std::lock_guard lock(port.mutex);
-  const rdma::Session* session = slot_of(port);
-  if (session != nullptr && session->handles() != 0)
+  if (port.rdma && port.rdma->handles() != 0)
     return fail(EBUSY, "%u handles of the private API (workers, queue pairs, memory) live: free them first",
-                session->handles());
+                port.rdma->handles());
   return {};
-}
-
-void drop_session(const PortControl& port) noexcept {
-  Owned<rdma::Session>(std::exchange(slot_of(port), nullptr)).reset();
 }
 
 void end_rdma(PortControl& port) noexcept {
   const PortsStay stay;
   const std::lock_guard lock(port.mutex);
-  drop_session(port);
+  port.rdma.reset();
 }
 
 Error in_secondary() noexcept {
@@ -50,19 +32,14 @@ Error in_secondary() noexcept {
       "opened the card");
 }
 
-Result<rdma::Session*> session_of(const PortControl& port) noexcept {
+Result<rdma::Session*> session_of(PortControl& port) noexcept {
   if (!port.hca) return fail(no_hca());
-  rdma::Session*& session = slot_of(port);
-  if (session == nullptr) {
-    // Queue pairs need the wire, also before the port is started.
-    hca::Port& card = port.hca->device->port();
-    if (Result<> done = card.prepare(); !done) return fail(done.error());
-    card.start();
+  if (!port.rdma) {
     auto made = rdma::Session::create(*port.hca->device, port.hca->pd);
     if (!made) return fail(made.error());
-    session = made->release();
+    port.rdma = std::move(*made);
   }
-  return session;
+  return port.rdma.get();
 }
 
 namespace {
@@ -113,12 +90,20 @@ int rte_pmd_chime_rdma_capa_get(uint16_t port_id, rte_pmd_chime_rdma_capa* capa)
 
 int rte_pmd_chime_gid_get(uint16_t port_id, uint32_t index, uint8_t* gid, uint8_t* mac) {
   return answer(with_session(port_id, [&](rdma::Session& session) -> Result<> {
-    auto own = rdma::read_gid(session.device(), index);
+    auto own = session.device().port().gid(index);
     if (!own) return fail(own.error());
-    std::copy(own->gid.begin(), own->gid.end(), gid);
+    std::copy(own->raw.begin(), own->raw.end(), gid);
     std::copy(own->mac.begin(), own->mac.end(), mac);
     return {};
   }));
+}
+
+int rte_pmd_chime_gid_add(uint16_t port_id, const uint8_t* address, size_t length) {
+  if (address == nullptr) return refused(Error::make(EINVAL, "no address to add (NULL)"));
+  auto place = with_session(port_id, [&](rdma::Session& session) -> Result<unsigned> {
+    return session.device().port().add_address({address, length});
+  });
+  return place ? static_cast<int>(*place) : refused(place.error());
 }
 
 int rte_pmd_chime_write_is_atomic(uint16_t port_id, uint32_t qp_flags, uint64_t address, uint64_t length) {

@@ -20,12 +20,10 @@ namespace chime::net {
 Result<> check_no_handles(PortControl& port) noexcept;
 /// The port closes: handles are detached.
 void end_rdma(PortControl& port) noexcept;
-/// The card goes, with the port's lock held; there are no handles.
-void drop_session(const PortControl& port) noexcept;
 
 Error in_secondary() noexcept;
 /// With the port's lock held. Made at the first use.
-Result<rdma::Session*> session_of(const PortControl& port) noexcept;
+Result<rdma::Session*> session_of(PortControl& port) noexcept;
 
 /// Calls `f(Session&)` with everything locked. `f` returns a Result.
 template <class F>

@@ -58,6 +58,7 @@ Result<Owned<Device>> Process::open(const OpenOptions& options) noexcept {
       .wire = {.port_name = options.name,
                .wire = options.wire,
                .faults = faults_of(options),
+               .responder = options.responder,
                .link_mbps = options.link_mbps},
       .mac = address_of(options.mac_seed),
       .shared = nullptr,

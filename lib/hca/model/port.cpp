@@ -37,7 +37,22 @@ Result<Owned<EmbeddedPort>> EmbeddedPort::make(Kernel& kernel, model::Loop& loop
 Result<> EmbeddedPort::open() noexcept {
   change_fd_ = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
   if (change_fd_ < 0) return fail(errno, "the port's change descriptor: eventfd: %s", std::strerror(errno));
-  return on_loop(loop_, [&] { return write_unicast(kernel_, mac_, {}); });
+  if (auto done = on_loop(loop_, [&] { return write_unicast(kernel_, mac_, {}); }); !done) return done;
+  return answer_for_gids();
+}
+
+/// A host's kernel answers ARP and neighbour discovery for the addresses that it gave the card.
+Result<> EmbeddedPort::answer_for_gids() noexcept {
+  if (!wire_.answers()) return {};
+  const unsigned count = gid_count();
+  auto addresses = Array<wire::OwnAddress>::make(count, "addresses of the port");
+  if (!addresses) return fail(addresses.error());
+  std::size_t known = 0;
+  for (unsigned i = 0; i < count; ++i) {
+    const auto entry = gid(i);
+    if (entry) (*addresses)[known++] = {entry->raw, entry->mac};
+  }
+  return wire_.answer_for(addresses->span().first(known));
 }
 
 EmbeddedPort::~EmbeddedPort() {
@@ -114,7 +129,7 @@ Result<> EmbeddedPort::set_mac(const MacAddress& mac) noexcept {
                 mac[4], mac[5]);
   }
   const std::scoped_lock lock(mutex_);
-  return on_loop(loop_, [&]() -> Result<> {
+  const auto changed = on_loop(loop_, [&]() -> Result<> {
     if (auto done = write_unicast(kernel_, mac, unicast_.span()); !done) return done;
     if (auto done = write_address(kernel_, mac); !done) {
       // Back to the list as it was; it fitted.
@@ -126,6 +141,7 @@ Result<> EmbeddedPort::set_mac(const MacAddress& mac) noexcept {
     mac_ = mac;
     return {};
   });
+  return changed ? answer_for_gids() : changed;
 }
 
 Result<> EmbeddedPort::set_unicast_list(std::span<const MacAddress> list) noexcept {
@@ -172,7 +188,10 @@ Result<unsigned> EmbeddedPort::add_address(std::span<const std::uint8_t> address
   entry.type = GidType::roce_v2;
   const std::scoped_lock lock(mutex_);
   entry.mac = mac_;
-  return on_loop(loop_, [&] { return add_gid(kernel_, entry); });
+  auto place = on_loop(loop_, [&] { return add_gid(kernel_, entry); });
+  if (place)
+    if (auto done = answer_for_gids(); !done) return fail(done.error());
+  return place;
 }
 
 Result<PortCounters> EmbeddedPort::counters() noexcept {

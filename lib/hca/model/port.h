@@ -27,8 +27,6 @@ class EmbeddedPort final : public Port {
   ~EmbeddedPort() override;
 
   Result<> prepare() noexcept override { return wire_.ready(); }
-  void start() noexcept override { wire_.begin(); }
-  void stop() noexcept override { wire_.end(); }
   Result<LinkState> link() noexcept override;
   Result<> set_link(bool up) noexcept override;
   Result<std::uint32_t> mtu() noexcept override;
@@ -54,6 +52,9 @@ class EmbeddedPort final : public Port {
  private:
   Result<> open() noexcept;
   Result<> read_physical(PortCounters& counters) noexcept;
+  Result<> answer_for_gids() noexcept;
+  void begin_wire() noexcept override { wire_.begin(); }
+  void end_wire() noexcept override { wire_.end(); }
 
   Kernel& kernel_;
   model::Loop& loop_;

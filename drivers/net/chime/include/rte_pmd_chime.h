@@ -92,27 +92,40 @@ struct rte_pmd_chime_rdma_capa {
   uint8_t global;          /**< 1: atomic against the CPU and other cards too (PCI Express atomics of 8
                                 bytes); 0: only against atomics through the same card */
   uint8_t endianness_mode; /**< in force: 1: the card writes 8-byte originals in host order, 0: big-endian */
-  uint8_t endianness_mode_1; /**< 1: the card has mode 1 */
-  uint8_t reserved;
-  uint16_t pci_fetch_add, pci_swap, pci_compare_swap; /**< sizes as PCI Express atomics */
-  uint32_t largest_atomic;                            /**< bytes; 0: none */
-  uint32_t max_send_depth;                            /**< basic blocks */
-  uint32_t max_receive_depth;
-  uint32_t max_completions;
-  uint32_t max_queue_pairs;
-  uint32_t max_initiator_depth;
-  uint32_t max_responder_depth;
-  uint32_t max_inline; /**< bytes */
-  uint32_t gids;       /**< places of the GID table */
+  uint8_t endianness_mode_1;    /**< 1: the card has mode 1 */
+  uint8_t reserved;             /**< 0 */
+  uint16_t pci_fetch_add;       /**< sizes of fetch-and-add that go as PCI Express atomics */
+  uint16_t pci_swap;            /**< the same of swap */
+  uint16_t pci_compare_swap;    /**< the same of compare-and-swap */
+  uint32_t largest_atomic;      /**< bytes; 0: none */
+  uint32_t max_send_depth;      /**< basic blocks */
+  uint32_t max_receive_depth;   /**< receives */
+  uint32_t max_completions;     /**< of a worker */
+  uint32_t max_queue_pairs;     /**< of the card, whoever makes them */
+  uint32_t max_initiator_depth; /**< reads and atomics of a queue pair outstanding */
+  uint32_t max_responder_depth; /**< reads and atomics that a queue pair answers at once */
+  uint32_t max_inline;          /**< bytes */
+  uint32_t gids;                /**< places of the GID table */
 };
 
 /** @return 0, -ENODEV (no such port, or not of this driver), -ENOTSUP (secondary process) */
 int rte_pmd_chime_rdma_capa_get(uint16_t port_id, struct rte_pmd_chime_rdma_capa* capa);
 
-/** A place of the port's GID table. @param port_id of the port @param index from 0 @param gid 16 bytes @param
- * mac 6 bytes @return 0, -ENOENT: empty or none
+/**
+ * A place of the port's GID table. @param port_id of the port @param index from 0; 0 is the link-local
+ * address of the port's MAC @param gid 16 bytes @param mac 6 bytes
+ * @return 0, -ENODATA: the place is empty, -EINVAL: there is no such place
  */
 int rte_pmd_chime_gid_get(uint16_t port_id, uint32_t index, uint8_t* gid, uint8_t* mac);
+/**
+ * Gives the port a GID from an IP address, for queue pairs whose packets cross routers. It stays until the
+ * port is closed or reset. Who else needs to reach it asks for its MAC by ARP or neighbour discovery, which
+ * the embedded HCA answers with the device argument `responder=1`; a card's kernel does.
+ * @param port_id of the port @param address in network order @param length 4: IPv4, 16: IPv6
+ * @return its place in the table, the old one if it has it already; -EINVAL (a multicast or zero address,
+ *   another length), -ENOSPC (the table is full), -ENOTSUP (a card without RoCE)
+ */
+int rte_pmd_chime_gid_add(uint16_t port_id, const uint8_t* address, size_t length);
 
 /** Which condition of a write that is atomic against atomics fails. */
 enum rte_pmd_chime_write_atomicity {
@@ -135,11 +148,13 @@ int rte_pmd_chime_write_is_atomic(uint16_t port_id, uint32_t qp_flags, uint64_t 
 
 /* ---- Memory ---- */
 
-/** Rights, beside reading by this side's own requests. WRITE and ATOMIC of the other side need LOCAL_WRITE.
- */
+/** Right of this side's own requests to write what they bring; reading for them needs none. */
 #define RTE_PMD_CHIME_LOCAL_WRITE 0x1u
+/** Right of the other end to RDMA READ. */
 #define RTE_PMD_CHIME_REMOTE_READ 0x2u
+/** Right of the other end to RDMA WRITE; of memory it needs RTE_PMD_CHIME_LOCAL_WRITE, too. */
 #define RTE_PMD_CHIME_REMOTE_WRITE 0x4u
+/** Right of the other end to atomics; of memory it needs RTE_PMD_CHIME_LOCAL_WRITE, too. */
 #define RTE_PMD_CHIME_REMOTE_ATOMIC 0x8u
 
 struct rte_pmd_chime_mem;
@@ -147,11 +162,11 @@ struct rte_pmd_chime_mem;
 /** What another process needs to reach registered memory. Between hosts of one byte order it may be sent as
  * it is. */
 struct rte_pmd_chime_mem_desc {
-  uint64_t address;
-  uint64_t length;
-  uint32_t rkey;
-  uint16_t rights;
-  uint16_t check; /**< of the fields before; see rte_pmd_chime_mem_desc_check() */
+  uint64_t address; /**< of the first byte, as the other side's operations name it */
+  uint64_t length;  /**< bytes */
+  uint32_t rkey;    /**< for rte_pmd_chime_op::rkey */
+  uint16_t rights;  /**< RTE_PMD_CHIME_REMOTE_..., as registered */
+  uint16_t check;   /**< of the fields before; see rte_pmd_chime_mem_desc_check() */
 };
 
 /**
@@ -197,17 +212,19 @@ struct rte_pmd_chime_worker;
 /** Posting looks every lkey up (a lock and a search each) and refuses what is not registered: EKEYEXPIRED. */
 #define RTE_PMD_CHIME_WORKER_CHECKED 0x2u
 
+/** What a worker is made with. */
 struct rte_pmd_chime_worker_conf {
   uint32_t completions; /**< room in the completion queue, a power of two: at least the sum of the depths of
                            all queue pairs, so that it never overruns; 0: 4096 */
-  uint32_t flags;
-  int32_t socket; /**< NUMA node of rings; -1: any */
+  uint32_t flags;       /**< RTE_PMD_CHIME_WORKER_... */
+  int32_t socket;       /**< NUMA node of rings; -1: any */
 };
 
-/** @param port_id of the port @param conf NULL: defaults @return NULL: EINVAL, ENOMEM, ENODEV, ENOTSUP */
+/** Makes a worker. @param port_id of the port @param conf NULL: defaults @return NULL: EINVAL, ENOMEM,
+ * ENODEV, ENOTSUP */
 struct rte_pmd_chime_worker* rte_pmd_chime_worker_create(uint16_t port_id,
                                                          const struct rte_pmd_chime_worker_conf* conf);
-/** @return 0, -EBUSY: it has queue pairs. NULL is ignored. */
+/** Frees a worker. @return 0, -EBUSY: it has queue pairs. NULL is ignored. */
 int rte_pmd_chime_worker_free(struct rte_pmd_chime_worker* worker);
 
 /* ---- Queue pairs ---- */
@@ -222,6 +239,7 @@ struct rte_pmd_chime_qp;
  * block. */
 #define RTE_PMD_CHIME_QP_WIDE 0x4u
 
+/** What a queue pair is made with. */
 struct rte_pmd_chime_qp_conf {
   /**
    * Room for sending in basic blocks of 64 bytes, a power of two, 16 at least; 0: 128. An operation takes
@@ -238,23 +256,24 @@ struct rte_pmd_chime_qp_conf {
   uint32_t rights;          /**< what the other end may do: RTE_PMD_CHIME_REMOTE_... */
   uint16_t initiator_depth; /**< reads and atomics outstanding, a power of two; 0: 16 or the most there is */
   uint16_t responder_depth; /**< reads and atomics of the other end that are answered at once; 0: as above */
-  uint16_t gid_index;       /**< own address */
-  uint16_t reserved;
-  int32_t socket; /**< NUMA node of rings; -1: any */
+  uint16_t gid_index;       /**< own address: place in the GID table, see rte_pmd_chime_gid_add() */
+  uint16_t reserved;        /**< 0 */
+  int32_t socket;           /**< NUMA node of rings; -1: any */
 };
 
 /** One end of a connection, for the other. */
 struct rte_pmd_chime_endpoint {
-  uint32_t qpn;
-  uint32_t psn;    /**< its first packet's */
-  uint8_t gid[16]; /**< an IPv4 address is mapped into IPv6 (RFC 4291, 2.5.5.2) */
-  uint8_t mac[6];
-  uint16_t mtu;   /**< bytes of a packet's payload: 256, 512, 1024, 2048 or 4096 */
-  uint16_t depth; /**< reads and atomics that it answers at once */
-  uint16_t reserved;
-  uint32_t check; /**< of the fields before */
+  uint32_t qpn;      /**< number of the queue pair, 24 bits */
+  uint32_t psn;      /**< its first packet's */
+  uint8_t gid[16];   /**< an IPv4 address is mapped into IPv6 (RFC 4291, 2.5.5.2) */
+  uint8_t mac[6];    /**< where its frames go; on another network that of the router there */
+  uint16_t mtu;      /**< bytes of a packet's payload: 256, 512, 1024, 2048 or 4096 */
+  uint16_t depth;    /**< reads and atomics that it answers at once */
+  uint16_t reserved; /**< 0 */
+  uint32_t check;    /**< of the fields before */
 };
 
+/** How a connection's packets are sent, and how long they are tried. */
 struct rte_pmd_chime_path {
   uint16_t mtu;             /**< 0: the smaller one of the ends' */
   uint16_t udp_source_port; /**< 0: chosen by both numbers */
@@ -269,8 +288,8 @@ struct rte_pmd_chime_path {
 /** ack_timeout 14 (67 ms), retry_count 7, rnr_retry 7, min_rnr_timer 12; all else 0. */
 void rte_pmd_chime_path_default(struct rte_pmd_chime_path* path);
 
-/** @return NULL: EINVAL, ENOSPC (the worker has no room for its completions), ENOENT (no such GID), ENOMEM,
- * ENODEV */
+/** Makes a queue pair, in state INIT. @return NULL: EINVAL, ENOSPC (the worker has no room for its
+ * completions), ENODATA (no such GID), ENOMEM, ENODEV */
 struct rte_pmd_chime_qp* rte_pmd_chime_qp_create(struct rte_pmd_chime_worker* worker,
                                                  const struct rte_pmd_chime_qp_conf* conf);
 /** Completions that are not polled yet are lost. NULL is ignored. */
@@ -304,21 +323,23 @@ enum rte_pmd_chime_qp_state {
   RTE_PMD_CHIME_QP_SQD = 7
 };
 
+/** Where a queue pair stands. */
 struct rte_pmd_chime_qp_info {
-  uint32_t qpn;
-  uint32_t state; /**< enum rte_pmd_chime_qp_state */
-  uint32_t send_psn;
-  uint32_t receive_psn;
-  uint32_t outstanding; /**< basic blocks whose completion was not polled */
-  uint16_t posted;      /**< basic blocks, modulo 2^16: as posted, */
-  uint16_t recorded;    /**< as the doorbell record has them, */
-  uint16_t known;       /**< as the card learned from a doorbell, */
-  uint16_t taken;       /**< as the card took them */
-  uint8_t failure;      /**< status of the first completion with an error; 0: none */
-  uint8_t failure_vendor;
-  uint8_t failure_opcode;
-  uint8_t reserved;
+  uint32_t qpn;           /**< its number */
+  uint32_t state;         /**< enum rte_pmd_chime_qp_state */
+  uint32_t send_psn;      /**< of the next request's first packet */
+  uint32_t receive_psn;   /**< of the packet that must come next */
+  uint32_t outstanding;   /**< basic blocks whose completion was not polled */
+  uint16_t posted;        /**< basic blocks, modulo 2^16: as posted, */
+  uint16_t recorded;      /**< as the doorbell record has them, */
+  uint16_t known;         /**< as the card learned from a doorbell, */
+  uint16_t taken;         /**< as the card took them */
+  uint8_t failure;        /**< status of the first completion with an error; 0: none */
+  uint8_t failure_vendor; /**< its vendor syndrome */
+  uint8_t failure_opcode; /**< its kind, enum rte_pmd_chime_opcode */
+  uint8_t reserved;       /**< 0 */
 };
+/** Asks the card where the queue pair stands, in any state. @return 0, -ENODEV */
 int rte_pmd_chime_qp_query(const struct rte_pmd_chime_qp* qp, struct rte_pmd_chime_qp_info* info);
 /**
  * What probably went wrong, in a sentence with the numbers of this very case: a doorbell before its record,
@@ -335,7 +356,9 @@ int rte_pmd_chime_qp_diagnose(const struct rte_pmd_chime_qp* qp, char* text, siz
 int rte_pmd_chime_endpoint_format(const struct rte_pmd_chime_endpoint* endpoint, char* text, size_t size);
 /** @return 0, -EINVAL (names the field), -EBADMSG (its check is wrong) */
 int rte_pmd_chime_endpoint_parse(const char* text, struct rte_pmd_chime_endpoint* endpoint);
+/** As rte_pmd_chime_endpoint_format(). */
 int rte_pmd_chime_mem_desc_format(const struct rte_pmd_chime_mem_desc* desc, char* text, size_t size);
+/** As rte_pmd_chime_endpoint_parse(). */
 int rte_pmd_chime_mem_desc_parse(const char* text, struct rte_pmd_chime_mem_desc* desc);
 
 /**
@@ -349,6 +372,7 @@ int rte_pmd_chime_exchange_reach(const char* where, uint32_t timeout_ms);
 /** Sends one's own, receives the peer's. @return 0, -ETIMEDOUT, -ECONNRESET, or as parsing answers */
 int rte_pmd_chime_exchange_endpoint(int fd, const struct rte_pmd_chime_endpoint* mine,
                                     struct rte_pmd_chime_endpoint* theirs, uint32_t timeout_ms);
+/** As rte_pmd_chime_exchange_endpoint(). */
 int rte_pmd_chime_exchange_mem_desc(int fd, const struct rte_pmd_chime_mem_desc* mine,
                                     struct rte_pmd_chime_mem_desc* theirs, uint32_t timeout_ms);
 
@@ -367,10 +391,11 @@ int rte_pmd_chime_exchange_mem_desc(int fd, const struct rte_pmd_chime_mem_desc*
  * compared and returned agrees.
  */
 union rte_pmd_chime_operand {
-  uint64_t value;
-  const uint64_t* words;
+  uint64_t value;        /**< up to 8 bytes */
+  const uint64_t* words; /**< more: `length` / 8 of them; read while posting */
 };
 
+/** One operation, 72 bytes. */
 struct rte_pmd_chime_op {
   uint64_t cookie;   /**< comes back in the completion */
   uint8_t opcode;    /**< enum rte_pmd_chime_opcode */
@@ -383,8 +408,8 @@ struct rte_pmd_chime_op {
    * of up to 8 bytes: the queue pair has room of its own.
    */
   uintptr_t local;
-  uint32_t lkey;
-  uint32_t rkey;
+  uint32_t lkey;   /**< of `local`, from rte_pmd_chime_mem_lkey() */
+  uint32_t rkey;   /**< of `remote`, from the other side's memory descriptor */
   uint64_t remote; /**< of an atomic: a multiple of its length */
   union {
     uint32_t imm; /**< of RTE_PMD_CHIME_WRITE_IMM and _SEND_IMM */
@@ -403,9 +428,10 @@ uint16_t rte_pmd_chime_post(struct rte_pmd_chime_qp* qp, const struct rte_pmd_ch
 /** Why the last burst on this queue pair that stopped early did so. @return a sentence that stays valid */
 const char* rte_pmd_chime_post_error(const struct rte_pmd_chime_qp* qp);
 
+/** Room for what the other end sends. */
 struct rte_pmd_chime_recv {
-  uint64_t cookie;
-  uintptr_t local;
+  uint64_t cookie; /**< comes back in the completion */
+  uintptr_t local; /**< first byte */
   uint32_t length; /**< 0: for writes with immediate data */
   uint32_t lkey;   /**< with RTE_PMD_CHIME_LOCAL_WRITE */
 };
@@ -413,8 +439,9 @@ struct rte_pmd_chime_recv {
 uint16_t rte_pmd_chime_post_recv(struct rte_pmd_chime_qp* qp, const struct rte_pmd_chime_recv* recvs,
                                  uint16_t count);
 
+/** What became of an operation or a receive; half a cache line. */
 struct rte_pmd_chime_completion {
-  uint64_t cookie;
+  uint64_t cookie;         /**< of the operation or the receive */
   uint64_t original;       /**< of an atomic of up to 8 bytes; of longer ones it is in `local` */
   uint32_t length;         /**< bytes: of a receive as many as came */
   uint32_t imm;            /**< immediate data of a receive */
@@ -422,7 +449,7 @@ struct rte_pmd_chime_completion {
   uint8_t kind;            /**< enum rte_pmd_chime_opcode */
   uint8_t status;          /**< 0, or the manual's syndrome; `original` and `length` say nothing then */
   uint8_t vendor_syndrome; /**< the maker's own number beside it */
-  uint8_t reserved;
+  uint8_t reserved;        /**< 0 */
 };
 /**
  * Takes completions of all queue pairs of the worker, each queue pair's sends in order.
@@ -439,11 +466,11 @@ const char* rte_pmd_chime_strerror(uint8_t status, uint8_t vendor_syndrome);
 
 /** What `chime explain` prints. Syndromes by rising number, then the five classic traps. */
 struct rte_pmd_chime_explanation {
-  const char* name;
+  const char* name;    /**< "remote access error" */
   const char* symptom; /**< of traps; "" for syndromes */
-  const char* causes;
-  const char* remedy;
-  uint8_t syndrome; /**< 0 for traps */
+  const char* causes;  /**< the likely ones */
+  const char* remedy;  /**< what to do */
+  uint8_t syndrome;    /**< 0 for traps */
 };
 /** @return 0, -ENOENT: there are only so many */
 int rte_pmd_chime_explanation_get(uint32_t index, struct rte_pmd_chime_explanation* explanation);
