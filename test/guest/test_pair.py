@@ -48,7 +48,7 @@ def carrier(guest, wanted: str) -> bool:
 def test_probe(guest):
     text = guest.run("dmesg")
     assert "firmware version: 22.35.1012" in text
-    assert "MLX5E: StrdRq" in text
+    assert "MLX5E: StrdRq(1)" in text
     assert guest.faults() == []
     assert guest.run("cat /sys/class/net/eth0/address") == "02:00:00:00:00:01"
     assert "Mellanox Technologies MT2892 Family [ConnectX-6 Dx]" in guest.run("lspci -nn -s 00:03.0")
@@ -145,6 +145,23 @@ def test_rings_change(guest):
         guest.run(f"ethtool -G eth0 rx {rx} tx {tx}")
         assert re.search(rf"Current.*RX:\s+{rx}\n.*TX:\s+{tx}\n", guest.run("ethtool -g eth0"), re.DOTALL)
         ping(guest)
+    assert guest.faults() == []
+
+
+@pytest.mark.parametrize("striding", ["off", "on"])
+def test_receive_queue_kinds(guest, striding):
+    guest.mark()
+    guest.run(f"ethtool --set-priv-flags eth0 rx_striding_rq {striding}; "
+              "ip link set eth0 mtu 9000; ip -n other link set eth1 mtu 9000")
+    try:
+        before = guest.statistics("eth0")
+        ping(guest, 100, "-s 8000")
+        assert iperf(guest, "-R") > 0
+        after = guest.statistics("eth0")
+        assert (after["rx_mpwqe_filler_cqes"] > before["rx_mpwqe_filler_cqes"]) == (striding == "on")
+    finally:
+        guest.run("ip link set eth0 mtu 1500; ip -n other link set eth1 mtu 1500")
+    ping(guest)
     assert guest.faults() == []
 
 

@@ -106,7 +106,7 @@ void Responder::receive_fault(Qp& qp, const DataOutcome& outcome) noexcept {
 bool Responder::invalidate(Qp& qp, const net::RocePacket& packet) noexcept {
   Mkey* const mkey = shared_.card.mkeys.find(packet.immediate >> 8);
   if (!mkey || mkey->key_byte != (packet.immediate & 0xff) || !mkey->remote_invalidate ||
-      mkey->pd.get() != shared_.target_user(qp)) {
+      mkey->pd.get() != shared_.target_user(qp).pd) {
     refuse(qp, net::Nak::remote_access, Fault::target_key, packet.immediate);
     return false;
   }
