@@ -58,6 +58,15 @@ def test_a_linked_application_has_the_driver_without_loading_it(installed, tmp_p
     assert said.splitlines()[-1] == f"net_chime {version(installed)}", said
 
 
+def test_one_lcore_forwards_packets_and_adds(installed, tmp_path):
+    """Both at once, from one loop: no packet is lost, no addition lost or doubled."""
+    program = compiled(installed, tmp_path, "forward_and_add")
+    cable = [word for port in "01" for word in ("--vdev", f"net_chime{port},wire=cable:a")]
+    said = run([program, *EAL, "--file-prefix", f"forward{os.getpid()}", *cable, "--", "200000", "20000"],
+               LD_LIBRARY_PATH=installed[1])
+    assert "256 of 256 came back; 20000 fetch-and-adds, 0 wrong, the word is 20000" in said, said
+
+
 def test_the_plugin_is_a_file_in_the_driver_folder_with_links_beside_the_libraries(installed):
     libraries = installed[1]
     for name in ("librte_net_chime.so", "librte_net_chime.so.0", f"librte_net_chime.so.{version(installed)}"):
