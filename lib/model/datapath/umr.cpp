@@ -124,8 +124,8 @@ UmrOutcome write(Hca::Card& card, Keys& keys, const UmrQueue& queue, Mkey& mkey,
   std::uint32_t held = 0;
   for (std::uint32_t left = translations.bytes; left != 0;) {
     Fault fault = Fault::none;
-    const Chunk chunk =
-        keys.reach(translations.lkey, pd, Mkey::any_qpn, queue.reserved_lkey, address, left, local_read, fault);
+    const Chunk chunk = keys.reach(translations.lkey, pd, Mkey::any_qpn, queue.reserved_lkey, address, left,
+                                   local_read, fault);
     if (!chunk.data) return {fault, translations.lkey};
     for (std::size_t i = 0; i < chunk.length;) {
       const std::size_t part = std::min<std::size_t>(octword - held, chunk.length - i);

@@ -67,8 +67,8 @@ DataOutcome DataMover::visit(const Access& access, std::uint32_t length, Visit&&
       return {};
     }
     Fault fault = Fault::none;
-    const Chunk chunk = keys_.reach(access.key, access.user.pd, access.user.queue, access.reserved_lkey, address,
-                                    length, access.right, fault);
+    const Chunk chunk = keys_.reach(access.key, access.user.pd, access.user.queue, access.reserved_lkey,
+                                    address, length, access.right, fault);
     if (!chunk.data) return {fault, access.key};
     const auto part = static_cast<std::uint32_t>(chunk.length);
     visit(chunk.data, part);

@@ -197,8 +197,8 @@ void Responder::write(Qp& qp, const net::RocePacket& packet, const std::byte* pa
       refuse(qp, net::Nak::remote_access, Fault::target_right, packet.opcode);
       return;
     }
-    const DataOutcome outcome = shared_.mover.check_target(shared_.target_user(qp), packet.rkey, packet.address,
-                                                           packet.message_length, remote_write);
+    const DataOutcome outcome = shared_.mover.check_target(
+        shared_.target_user(qp), packet.rkey, packet.address, packet.message_length, remote_write);
     if (outcome.fault != Fault::none) {
       refuse_key(qp, outcome, packet);
       return;

@@ -76,8 +76,9 @@ unsigned Responder::send_read(Qp& qp, PendingResponse& response, unsigned most) 
     packet.pad = static_cast<std::uint8_t>(-length & 3);
     std::byte* const bth = shared_.outbox.begin(route, net::largest_bth + length + packet.pad);
     const std::uint32_t headers = net::write_roce(bth, packet);
-    const DataOutcome outcome = shared_.mover.read_target(shared_.target_user(qp, response.srqn), response.rkey,
-                                                          response.address + offset, bth + headers, length);
+    const DataOutcome outcome =
+        shared_.mover.read_target(shared_.target_user(qp, response.srqn), response.rkey,
+                                  response.address + offset, bth + headers, length);
     if (outcome.fault != Fault::none) {
       QpResponder& r = qp.transport.responder;
       r.pending_head = r.pending_tail;
