@@ -14,7 +14,7 @@ def guest(boot):
                  ("net1", {"wire": "cable:a", "mac": "02:00:00:00:00:02"})])
     made.mark()
     # prof_sel=1: without the cache of thousands of memory keys.
-    made.run("modprobe mlx5_core prof_sel=1; modprobe mlx5_ib; modprobe ib_uverbs; ip netns add other")
+    made.run("set -e; modprobe mlx5_core prof_sel=1; modprobe mlx5_ib; modprobe ib_uverbs; ip netns add other")
     addresses(made, "eth1")
     return made
 
@@ -58,7 +58,7 @@ def test_device(guest):
     assert guest.faults() == []
 
 
-@pytest.mark.parametrize("service", ["rc", "uc", "ud", "srq", "xsrq"])
+@pytest.mark.parametrize("service", ["rc", "uc", "ud", "srq"])
 def test_pingpong(guest, service):
     guest.mark()
     text = pair(guest, f"ibv_{service}_pingpong", "-g 1 -n 50 -e")
@@ -92,10 +92,12 @@ def test_nothing_is_left(guest):
 
 def test_counters(guest):
     text = guest.run("rdma statistic show link mlx5_0/1")
-    assert re.search(r"rx_write_requests \d+", text) and re.search(r"out_of_sequence \d+", text)
+    assert int(re.search(r"rx_read_requests (\d+)", text).group(1)) == 0, "it asked, the other card answered"
+    text = guest.run("rdma statistic show link mlx5_1/1")
+    assert int(re.search(r"rx_read_requests (\d+)", text).group(1)) >= 20
 
 
-SOFT = ["ib_send_bw -s 1024 -e", "ib_send_bw -s 1024 -e -c UD", "ib_write_bw -s 4096", "ib_read_bw -s 4096 -o 16",
+SOFT = ["ib_send_bw -s 1024 -e", "ib_write_bw -s 4096", "ib_read_bw -s 4096 -o 16",
         "ib_atomic_bw -A FETCH_AND_ADD -o 16", "ib_atomic_bw -A CMP_AND_SWAP -o 16"]
 
 

@@ -92,6 +92,42 @@ prm::cqc_state arm_state_of(const Cq& cq) noexcept {
   return prm::cqc_state{};
 }
 
+void resize(Command& c, In<prm::modify_cq> in, Cq& cq) noexcept {
+  using Select = prm::cq_resize_select;
+  const auto caps = c.card.capabilities.general();
+  if (!caps.get(Caps::cq_resize)) {
+    return c.refuse(Rule::cq_modify, cq.number,
+                    "this card does not resize completion queues (cq_resize is 0)");
+  }
+  constexpr std::uint32_t all = Select::log_cq_size | Select::page_offset | Select::log_page_size;
+  const auto select = static_cast<std::uint32_t>(prm::get_bits(in.bytes().data(), 0x0c * 8, 32));
+  if (select != all) {
+    return c.refuse(Rule::cq_modify, cq.number, "resize_field_select %#x; a new ring has all of %#x", select,
+                    all);
+  }
+  if (!c.absent(in.get(prm::modify_cq_in::cq_umem_valid), Rule::cq_modify, "cq_umem_valid")) return;
+  const auto cqc = in.at(prm::modify_cq_in::cq_context);
+  const std::uint32_t log_size = cqc.get(Q::log_cq_size);
+  if (log_size > caps.get(Caps::log_max_cq_sz)) {
+    return c.refuse(Rule::cq_size, cq.number, "2^%u entries; the card allows 2^%u (log_max_cq_sz)", log_size,
+                    caps.get(Caps::log_max_cq_sz));
+  }
+  const std::uint32_t log_page_size = cqc.get(Q::log_page_size) + 12;
+  const QueueIn place{.pages = {.bytes = in.bytes().subspan(prm::modify_cq_in::size),
+                                .count = 0,
+                                .log_page_size = log_page_size,
+                                .page_offset = std::uint64_t{cqc.get(Q::page_offset)} << (log_page_size - 6)},
+                      .length = std::uint64_t{1} << (log_size + cq.ring.log_stride),
+                      .alignment = 64};
+  Ring next;
+  if (!place_queue(c, place, next.buffer)) return;
+  next.log_size = static_cast<std::uint8_t>(log_size);
+  next.log_stride = cq.ring.log_stride;
+  if (!c.card.engine->resize(cq, std::move(next))) {
+    c.refuse(Rule::cq_modify, cq.number, "the ring is full: there is no room to say where it goes on");
+  }
+}
+
 }  // namespace
 
 void create_cq(Command& c, In<prm::create_cq> in, Out<prm::create_cq> out) noexcept {
@@ -135,8 +171,7 @@ void modify_cq(Command& c, In<prm::modify_cq> in, Out<prm::modify_cq>) noexcept 
   Cq* cq = c.find(c.card.cqs, in.get(prm::modify_cq_in::cqn));
   if (!cq) return;
   if (c.op_mod == static_cast<unsigned>(prm::modify_cq_op_mod::resize_cq)) {
-    return c.refuse(Rule::cq_modify, cq->number,
-                    "this card does not resize completion queues (cq_resize is 0)");
+    return resize(c, in, *cq);
   }
   if (!c.op_mod_is(static_cast<unsigned>(prm::modify_cq_op_mod::modify_cq))) return;
 

@@ -99,6 +99,12 @@ void transit(Command& c, std::span<const std::byte> input, const Transition& ste
       !read_counter(c, *qp, context.get(prm::qpc::counter_set_id), counter)) {
     return;
   }
+  // A new queue pair may be told at once where it counts.
+  const std::uint32_t first_counter = context.get(prm::qpc::counter_set_id);
+  if (step.from == QpState::reset && first_counter != 0) {
+    counter = c.find(c.card.q_counters, first_counter);
+    if (!counter) return;
+  }
   if (!c.good(c.card.engine->prepare(*qp, step.to, reader.next()), "the transport of a queue pair")) return;
 
   if (counter != qp->q_counter.get()) qp->q_counter = Ref<QCounter>(counter);

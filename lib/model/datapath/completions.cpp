@@ -2,6 +2,7 @@
 #include "model/datapath/completions.h"
 
 #include <cstring>
+#include <utility>
 
 #include "model/datapath/report.h"
 #include "prm/doorbell.h"
@@ -52,6 +53,19 @@ bool Completions::write_error(Cq& cq, prm::cqe_opcode opcode, Fault fault, std::
   error.syndrome = static_cast<std::uint8_t>(info(fault).syndrome);
   std::memcpy(cqe, &error, offsetof(prm::ErrorCqe, s_wqe_opcode_qpn));
   close(cq, cqe, wqe_opcode_qpn, wqe_counter, opcode, true);
+  return true;
+}
+
+bool Completions::resize(Cq& cq, Ring next) noexcept {
+  if (cq.state != Cq::State::ok || !has_room(cq, 1)) return false;
+  prm::Cqe* const cqe = open(cq);
+  if (!cqe) return false;
+  std::memset(cqe, 0, offsetof(prm::Cqe, sop_drop_qpn));
+  // It is no completion: nobody is told.
+  const Cq::Arm arm = std::exchange(cq.arm, Cq::Arm::none);
+  close(cq, cqe, 0, 0, prm::cqe_opcode::resize_cq);
+  cq.arm = arm;
+  cq.ring = std::move(next);
   return true;
 }
 

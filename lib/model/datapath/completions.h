@@ -64,6 +64,9 @@ class Completions {
   void ring(Uar& uar, std::uint64_t value) noexcept;
   /// Takes the arm from the CQ's record, as if its doorbell had been rung.
   void replay(Cq& cq) noexcept;
+  /// Goes on in another ring. The last CQE in the old one says so; software copies what it has not consumed.
+  /// @return false, and nothing changed, when the old ring has no room for it
+  bool resize(Cq& cq, Ring next) noexcept;
   /// Moderation's parameters may have changed.
   void changed(Cq& cq) noexcept;
   void forget(Cq& cq) noexcept;

@@ -135,6 +135,11 @@ void Engine::cq_changed(Cq& cq) noexcept {
   state_->completions.changed(cq);
 }
 
+bool Engine::resize(Cq& cq, Ring next) noexcept {
+  state_->completions.begin_burst();
+  return state_->completions.resize(cq, std::move(next));
+}
+
 void Engine::steering_changed(FlowTable&) noexcept {
   // Tables are searched as they are: nothing is compiled.
 }

@@ -60,6 +60,9 @@ class Engine final : public WirePort {
   void port_changed() noexcept;
   /// A CQ was made or modified: it may have an event to raise (moderation).
   void cq_changed(Cq& cq) noexcept;
+  /// A CQ is to go on in another ring. @return false, and it stays where it is, when there is no room to say
+  /// so
+  bool resize(Cq& cq, Ring next) noexcept;
   /// A table's groups, entries, miss or a root changed. `table` stays until forget().
   void steering_changed(FlowTable& table) noexcept;
 

@@ -44,11 +44,21 @@ enum Rights : std::uint8_t {
 enum class AccessError : std::uint8_t { none, key, pd, rights, bounds, memory, free };
 const char* name(AccessError error) noexcept;
 
-/// A piece of an indirect key: memory of another key (KLM, KSM).
+/// A piece of an indirect key: memory of another key (KLM, KSM). The first of a KLM key may be a header
+/// instead, by which the others repeat ("interleaved"):
+///
+///     +-----------------------------------+        +-----------------------------------+
+///  00 | bytes of one round                |     00 | stride          | bytes           |
+///  04 | 0x400                             |     04 | key                               |
+///  08 | rounds                            |     08 | address                           |
+///  0c | 0               | pieces          |        +-----------------------------------+
+///     +-----------------------------------+
 struct KeyPiece {
   std::uint64_t address = 0;
   std::uint32_t key = 0;
   std::uint32_t length = 0;  ///< bytes, 0: 2 GB; of KLM alone
+
+  static constexpr std::uint32_t repeats = 0x400;  ///< in place of a key: a header
 };
 
 /// An lkey or rkey is number << 8 | key_byte.
@@ -103,6 +113,7 @@ struct Mkey final : Object {
                static_cast<std::uint32_t>(size - within < longest ? size - within : longest)};
       return true;
     }
+    if (!table.empty() && table[0].key == KeyPiece::repeats) return locate_repeated(offset, found);
     for (const KeyPiece& piece : table) {
       const std::uint64_t size = piece.length != 0 ? piece.length : longest;
       if (offset < size) {
@@ -110,6 +121,26 @@ struct Mkey final : Object {
         return true;
       }
       offset -= size;
+    }
+    return false;
+  }
+
+  /// The same of a key whose pieces repeat, each round a stride further.
+  bool locate_repeated(std::uint64_t offset, KeyPiece& found) const noexcept {
+    const KeyPiece& header = table[0];
+    const std::uint64_t rounds = header.address >> 32;
+    const std::size_t pieces = header.address & 0xffff;
+    if (header.length == 0 || offset / header.length >= rounds) return false;
+    const std::uint64_t round = offset / header.length;
+    offset %= header.length;
+    for (std::size_t i = 1; i <= pieces && i < table.size(); ++i) {
+      const std::uint32_t stride = table[i].length >> 16, bytes = table[i].length & 0xffff;
+      if (offset < bytes) {
+        found = {table[i].address + round * stride + offset, table[i].key,
+                 static_cast<std::uint32_t>(bytes - offset)};
+        return true;
+      }
+      offset -= bytes;
     }
     return false;
   }

@@ -181,7 +181,10 @@ void Responder::datagram(Qp& qp, const net::RocePacket& packet, const std::byte*
   }
   completions_.receive_done(qp, {.opcode = received_as(packet),
                                  .length = grh + packet.payload_length,
-                                 .immediate = packet.shape.immediate ? packet.immediate : 0,
+                                 // QP1's software hears of the partition there.
+                                 .immediate = packet.shape.immediate         ? packet.immediate
+                                              : qp.service == QpService::gsi ? packet.partition
+                                                                             : 0u,
                                  .source_qpn = packet.source_qpn,
                                  .solicited = packet.solicited,
                                  .network_header = network_header});

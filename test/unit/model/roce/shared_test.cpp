@@ -175,6 +175,49 @@ TEST_F(Shared, KeysMayLeadToKeys) {
   EXPECT_EQ(rig.u64(first + 8), 3u);
 }
 
+TEST_F(Shared, PiecesMayRepeat) {
+  Mkey key;
+  key.mode = Mkey::Mode::pieces;
+  key.table = std::move(*Array<model::KeyPiece>::make(3, "pieces"));
+  // Two rounds of 4 bytes at 0x1000 and 8 at 0x2000, which go on by 16 and 32.
+  key.table[0] = {std::uint64_t{2} << 32 | 2, model::KeyPiece::repeats, 12};
+  key.table[1] = {0x1000, 0x100, 16u << 16 | 4};
+  key.table[2] = {0x2000, 0x200, 32u << 16 | 8};
+  model::KeyPiece found;
+  ASSERT_TRUE(key.locate(5, found));
+  EXPECT_EQ(found.address, 0x2001u);
+  EXPECT_EQ(found.length, 7u);
+  ASSERT_TRUE(key.locate(12, found));
+  EXPECT_EQ(found.address, 0x1010u);
+  EXPECT_EQ(found.key, 0x100u);
+  ASSERT_TRUE(key.locate(23, found));
+  EXPECT_EQ(found.address, 0x2027u);
+  EXPECT_FALSE(key.locate(24, found));
+}
+
+TEST_F(Shared, CompletionQueuesGoOnInAnotherRing) {
+  // One that is not consumed, then the end of the ring, then the new one.
+  a.post(Wqe(wqe_opcode::nop));
+  a.ring();
+  rig.run();
+  model::Ring next;
+  const std::uint64_t ring = rig.memory.allocate(page, page);
+  next.buffer = rig.buffer(ring, page);
+  next.log_size = next.log_stride = 6;
+  ASSERT_TRUE(rig.card->engine->resize(*a.send_cq.cq, std::move(next)));
+  prm::Cqe cqe{};
+  ASSERT_TRUE(a.send_cq.poll(cqe));
+  EXPECT_EQ(prm::cqe_opcode_of(cqe.op_own), prm::cqe_opcode::requester);
+  ASSERT_TRUE(a.send_cq.poll(cqe));
+  EXPECT_EQ(prm::cqe_opcode_of(cqe.op_own), prm::cqe_opcode::resize_cq);
+  a.post(Wqe(wqe_opcode::nop));
+  a.ring();
+  rig.run();
+  EXPECT_FALSE(a.send_cq.poll(cqe));
+  const auto& last = rig.memory.at<prm::Cqe>(ring + 2 * sizeof(prm::Cqe));
+  EXPECT_EQ(prm::cqe_opcode_of(last.op_own), prm::cqe_opcode::requester);
+}
+
 TEST_F(Shared, TheOtherEndMayInvalidateAKey) {
   Mkey* const key = two_pages();
   b.post_receive({{.address = local + 1024, .length = 64, .lkey = rig.lkey()}});
