@@ -70,8 +70,11 @@ AtomicsResult in_one_process(const AtomicsOptions& options) {
     producers.emplace_back(*sides[2 * i], memory.descriptor(), scratch, i, 0, items_of(options, i));
   const auto began = std::chrono::steady_clock::now();
   while (result.items != options.items) {
-    for (Producer& producer : producers) producer.step();
-    result.items += consumer.step();
+    bool busy = false;
+    for (Producer& producer : producers) busy = producer.step() || busy;
+    const std::uint64_t taken = consumer.step();
+    result.items += taken;
+    if (!busy && taken == 0) idle();
   }
   result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
   for (const Producer& producer : producers) result.retries += producer.retries();
@@ -105,8 +108,7 @@ void add_atomics(CLI::App& app, int& status) {
   command->add_option("--producers", options->producers, "queue pairs that put items in")
       ->check(CLI::Range(1, 64))
       ->capture_default_str();
-  command->add_option("--faults", options->faults,
-                      "of both wires, as device arguments: loss=0.01,reorder=0.01");
+  command->add_option("--faults", options->faults, "of both wires, as device arguments: loss=1%,reorder=1%");
   auto* serve =
       command->add_option("--serve", options->serve,
                           "HOST:PORT: own the queue and take items out; wait for the other process there");

@@ -6,7 +6,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
+#include <cstdio>
 #include <memory>
 #include <sstream>
 #include <vector>
@@ -88,8 +90,8 @@ Wish hear_wish(const Line& line) {
 }
 
 /// One producer process. @return whether it came to its end
-bool serve_one(const Line& line, std::uint16_t port, const Shared& memory, Consumer& consumer,
-               AtomicsResult& result) {
+bool serve_one(const Line& line, const AtomicsOptions& options, std::uint16_t port, const Shared& memory,
+               Consumer& consumer, AtomicsResult& result) {
   const Wish wish = hear_wish(line);
   std::string next = "next";
   for (unsigned i = 0; i < wish.producers; ++i) next += fmt::format(" {}", consumer.next(i));
@@ -99,11 +101,14 @@ bool serve_one(const Line& line, std::uint16_t port, const Shared& memory, Consu
     sides.push_back(std::make_unique<Side>(port));
     connect(line, *sides.back());
   }
+  Eal::wait_for_link(port, options.seconds);
   exchange(line, memory);
   const auto began = std::chrono::steady_clock::now();
   bool left = false, done = false;
   while (!left) {
-    result.items += consumer.step();
+    const std::uint64_t taken = consumer.step();
+    result.items += taken;
+    if (taken == 0) idle();
     if (!line.readable(0)) continue;
     try {
       done = line.hear() == "done";
@@ -134,7 +139,7 @@ AtomicsResult serve_queue(const AtomicsOptions& options) {
     const Line line(rte_pmd_chime_exchange_accept(options.serve.c_str(), options.seconds * 1000),
                     options.seconds);
     try {
-      done = serve_one(line, port, memory, consumer, result);
+      done = serve_one(line, options, port, memory, consumer, result);
       if (!done) fmt::print(stderr, "the producers went after {} items; waiting for others\n", result.items);
     } catch (const Failure& failure) {
       // What is wrong with the items is everybody's; what is wrong with a peer, its own.
@@ -167,21 +172,36 @@ AtomicsResult join_queue(const AtomicsOptions& options) {
     sides.push_back(std::make_unique<Side>(port));
     connect(line, *sides.back());
   }
+  Eal::wait_for_link(port, options.seconds);
   const rte_pmd_chime_mem_desc queue = exchange(line, scratch);
 
   AtomicsResult result;
   result.additions = options.count;
   if (options.count != 0) result.counter = add_and_read_back(*sides[0], queue, scratch, options.count);
   std::vector<Producer> producers;
-  for (unsigned i = 0; i < options.producers; ++i)
+  for (unsigned i = 0; i < options.producers; ++i) {
+    if (next[i] > items_of(options, i))
+      throw Failure(
+          fmt::format("producer {} put {} items in already, and has {}", i, next[i], items_of(options, i)));
     producers.emplace_back(*sides[i], queue, scratch, i, next[i], items_of(options, i));
+  }
   const auto began = std::chrono::steady_clock::now();
+  std::uint64_t told = 0;
   for (bool all = false; !all;) {
     all = true;
+    std::uint64_t items = 0;
+    bool busy = false;
     for (Producer& producer : producers) {
-      producer.step();
+      busy = producer.step() || busy;
       all = all && producer.done();
+      items += producer.put();
     }
+    if (!busy) idle();
+    constexpr std::uint64_t parts = 8;
+    if (options.json || options.items < parts || items < options.items / parts * (told + 1)) continue;
+    told = items * parts / std::max<std::uint64_t>(options.items, 1);
+    fmt::print("{} of {} items are in the queue\n", items, options.items);
+    std::fflush(stdout);
   }
   line.say("done");
   const std::string verdict = line.hear();

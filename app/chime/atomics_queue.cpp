@@ -96,13 +96,16 @@ void Producer::answered(std::uint64_t original) {
     write_and_publish();
 }
 
-void Producer::step() {
+bool Producer::step() {
   rte_pmd_chime_completion completion;
   if (state_ == State::idle) {
-    if (next_ != end_) take_places();
-  } else if (side_.poll(completion)) {
+    if (next_ == end_) return false;
+    take_places();
+  } else {
+    if (!side_.poll(completion)) return false;
     answered(completion.original);
   }
+  return true;
 }
 
 std::uint64_t Consumer::step() {

@@ -44,7 +44,7 @@ struct Wrong : std::runtime_error {
   using runtime_error::runtime_error;
 };
 
-/// Puts items in, a batch at a time; step() never waits.
+/// Puts items in, a batch at a time.
 class Producer {
  public:
   static constexpr unsigned batch = 16;
@@ -53,7 +53,10 @@ class Producer {
   Producer(const Side& side, const rte_pmd_chime_mem_desc& queue, const Shared& scratch, unsigned index,
            std::uint64_t next, std::uint64_t end);
   bool done() const { return state_ == State::idle && next_ == end_; }
-  void step();
+  /// Never waits. @return whether there was something to do
+  bool step();
+  /// Items that are in the queue, or were.
+  std::uint64_t put() const { return next_; }
   std::uint64_t retries() const { return retries_; }
 
  private:

@@ -52,7 +52,18 @@ Eal::Eal(const std::vector<std::string>& devices, const std::vector<std::string>
 }
 
 Eal::~Eal() {
+  // Before their wires, which may be older.
+  for (std::uint16_t port = 0; port < RTE_MAX_ETHPORTS; ++port) {
+    rte_eth_dev_info info;
+    if (rte_eth_dev_is_valid_port(port) && rte_eth_dev_info_get(port, &info) == 0 &&
+        std::string_view(info.driver_name) == "net_chime")
+      rte_eth_dev_close(port);
+  }
   rte_eal_cleanup();
+}
+
+void idle() {
+  sched_yield();
 }
 
 std::uint16_t Eal::port(const std::string& name) {
@@ -60,6 +71,15 @@ std::uint16_t Eal::port(const std::string& name) {
   if (rte_eth_dev_get_port_by_name(name.c_str(), &id) != 0)
     throw Failure(fmt::format("there is no port {}", name));
   return id;
+}
+
+void Eal::wait_for_link(std::uint16_t port, unsigned seconds) {
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(seconds);
+  for (rte_eth_link link{}; rte_eth_link_get_nowait(port, &link) == 0 && link.link_status == 0;) {
+    if (std::chrono::steady_clock::now() > end)
+      throw Failure(fmt::format("the link of port {} does not come up within {} s", port, seconds));
+    usleep(1000);
+  }
 }
 
 Side::Side(std::uint16_t port) : worker(port) {
@@ -79,7 +99,11 @@ rte_pmd_chime_endpoint Side::local() const {
 }
 
 void Side::connect(const rte_pmd_chime_endpoint& remote) const {
-  if (qp.connect(remote) != 0) fail("connection");
+  // A second in all: the other process may have to wait for its CPU.
+  rte_pmd_chime_path path;
+  rte_pmd_chime_path_default(&path);
+  path.ack_timeout = 15;  // 134 ms
+  if (qp.connect(remote, &path) != 0) fail("connection");
 }
 
 bool Side::poll(rte_pmd_chime_completion& completion) const {

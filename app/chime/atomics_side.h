@@ -22,6 +22,9 @@ struct Failure : std::runtime_error {
 /// A function of the driver's failed: what was tried, and the driver's sentence.
 [[noreturn]] void fail(std::string_view tried);
 
+/// Nothing to do just now: where there are fewer CPUs than threads, another one may have.
+void idle();
+
 /// EAL with some vdevs; ends with the object.
 class Eal {
  public:
@@ -31,6 +34,8 @@ class Eal {
   Eal(const Eal&) = delete;
   Eal& operator=(const Eal&) = delete;
   static std::uint16_t port(const std::string& name);
+  /// A wire between processes has a link when both are there; before, requests are sent in vain.
+  static void wait_for_link(std::uint16_t port, unsigned seconds);
 };
 
 /// One queue pair with a worker of its own.

@@ -43,3 +43,80 @@ def test_lists_what_there_is_when_asked_for_nonsense(chime):
     done = chime("explain", "0x99")
     assert done.returncode == 1
     assert "remote-access-error" in done.stderr
+
+
+def test_adds_and_queues_in_one_process(chime):
+    done = chime("atomics", "--items", "20000", "--json")
+    assert done.returncode == 0, done.stdout + done.stderr
+    result = json.loads(done.stdout)
+    assert result["counter"] == result["additions"] == 1000
+    assert result["items"] == 20000
+
+
+def test_loses_and_doubles_nothing_on_a_bad_wire(chime):
+    done = chime("atomics", "--items", "2000", "--count", "200", "--faults", "loss=1%,reorder=1%,duplicate=1%",
+                 seconds=300)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "none lost or doubled" in done.stdout
+
+
+class Peer:
+    """One of two processes, with its HCA on one end of a memif."""
+
+    def __init__(self, chime, build, role: str, how: str, socket: str, faults: str, *options: str):
+        mac = "02:00:00:00:00:0" + ("1" if role == "server" else "2")
+        devices = [f"net_memif0,role={role},socket={socket},socket-abstract=no",
+                   f"net_chime0,wire=net_memif0,mac={mac}{faults}"]
+        command = [chime.program, "atomics", *how.split(), *options]
+        for device in devices:
+            command += ["--device", device]
+        self.channel = ProcessChannel(command, environment(build))
+
+    def finish(self, seconds: float = 200) -> str:
+        output = read_until(self.channel, "none lost or doubled", seconds)
+        assert self.channel.wait(60) == 0
+        return output
+
+
+@pytest.fixture
+def peers(chime, build, tmp_path):
+    port = 20000 + os.getpid() % 20000
+    started = []
+
+    def start(role: str, *options: str, faults: str = "") -> Peer:
+        how = f"--serve 127.0.0.1:{port}" if role == "server" else f"--join 127.0.0.1:{port}"
+        peer = Peer(chime, build, role, how, str(tmp_path / "memif.sock"), faults, *options)
+        started.append(peer)
+        return peer
+
+    yield start
+    for peer in started:
+        peer.channel.close()
+
+
+def test_two_processes_over_memif(peers):
+    server = peers("server", "--items", "20000")
+    client = peers("client", "--items", "20000")
+    assert re.search(r"read back: 1000\n", client.finish())
+    server.finish()
+
+
+def test_two_processes_over_a_bad_memif(peers):
+    faults = ",loss=1%,reorder=1%,duplicate=1%"
+    server = peers("server", "--items", "3000", faults=faults)
+    client = peers("client", "--items", "3000", "--count", "100", faults=faults)
+    client.finish()
+    server.finish()
+
+
+def test_a_killed_peer_loses_and_doubles_nothing(peers):
+    """Killed in the middle, and started again: it goes on where what came through ends."""
+    server = peers("server", "--items", "60000")
+    victim = peers("client", "--items", "60000", "--count", "10")
+    read_until(victim.channel, "items are in the queue", 60)
+    victim.channel.close()
+    gone = read_until(server.channel, "waiting for others", 60)
+    assert 0 < int(re.search(r"went after (\d+) items", gone).group(1)) < 60000
+    client = peers("client", "--items", "60000", "--count", "0")
+    client.finish()
+    server.finish()
