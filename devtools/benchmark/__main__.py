@@ -23,6 +23,7 @@ from samples import Figure  # noqa: E402
 PARTS = {
     "driver": ("the driver alone", lambda a: programs.driver(a.build, a.results, a.rounds)),
     "model": ("the software HCA alone", lambda a: programs.model(a.build, a.results, a.rounds)),
+    "atomics": ("RDMA atomics", lambda a: programs.atomics(a.build, a.results, a.rounds)),
     "loop": ("testpmd", lambda a: forwarding.loop(a.build, a.results, a.rounds, a.seconds)),
     "port": ("queues, flow rules and packet sizes", lambda a: ports.port(a.build, a.results, a.rounds, a.seconds)),
     "start": ("start-up and memory", lambda a: ports.start(a.build, a.results, a.rounds, a.seconds)),

@@ -89,7 +89,7 @@ def _loop(figures: list[Figure], folder: str) -> list[str]:
 
 def _scaling(figures: list[Figure], folder: str) -> list[str]:
     """Ratios that are to stay near 1."""
-    found = [f for f in figures if f.part in ("port", "model") and f.goal and f.ratio]
+    found = [f for f in figures if f.part in ("port", "model", "atomics") and f.goal and f.ratio]
     if not found:
         return []
     plot, axes = plt.subplots(figsize=(7, 0.35 * len(found) + 1))

@@ -43,6 +43,27 @@ def driver(build: str, results: str, rounds: int) -> list[Figure]:
     return figures
 
 
+def atomics(build: str, results: str, rounds: int) -> list[Figure]:
+    """Posting and polling a fetch-and-add, in instructions; and how many go over a cable between two software HCAs."""
+    goals = {1: "at most 120", 32: "at most 70"}
+    figures = []
+    for case in _run(build, results, "posting_cost")["cases"]:
+        where = "into memory" if case["local"] else "into the queue pair's room"
+        figures.append(Figure("atomics", f"post and poll, {case['burst']} a burst, {where}", "instructions",
+                              Samples.of([case["post"] + case["poll"]]), goal=goals.get(case["burst"], "")))
+    data = _run(build, results, "atomic_speed", "--rounds", str(rounds))
+    rates = {case["name"]: Samples.of(case["rates"]).scaled(1e-6) for case in data["cases"]}
+    one, few, many = "fetch-and-add, 1 QP", "fetch-and-add, 16 QPs", "fetch-and-add, 16 of 1000 QPs"
+    for name, samples in rates.items():
+        if name == many:
+            # Time an operation, beside that with 16 queue pairs.
+            figures.append(Figure("atomics", name, "us", Samples.of(1 / rate for rate in samples.values), few,
+                                  Samples.of(1 / rate for rate in rates[few].values), "at most 1.3 times"))
+        else:
+            figures.append(Figure("atomics", name, "M/s", samples, goal="at least 1" if name == one else ""))
+    return figures
+
+
 def model(build: str, results: str, rounds: int) -> list[Figure]:
     """What the model's thread could do alone; each case beside the plain one of 64 bytes."""
     data = _run(build, results, "model_speed", "--rounds", str(rounds))

@@ -54,39 +54,46 @@ Cost measure(std::uint16_t burst, bool local) {
   return {static_cast<double>(post - empty) / n, static_cast<double>(poll - empty) / n};
 }
 
-int run(bool json) {
+/// @param path of a JSON file, or nullptr
+int run(const char* path) {
   const InstructionCounter counter;
   if (!counter.ok()) {
     std::fprintf(stderr, "posting_cost: instructions can't be counted here (a debugger has the trap flag)\n");
     return 1;
   }
-  if (json) std::printf("[");
+  std::FILE* json = path != nullptr ? std::fopen(path, "w") : nullptr;
+  if (path != nullptr && json == nullptr) {
+    std::fprintf(stderr, "posting_cost: cannot write %s\n", path);
+    return 1;
+  }
+  if (json != nullptr) std::fprintf(json, "{\"cases\": [");
   const char* separator = "";
   for (const bool local : {false, true}) {
     for (const std::uint16_t burst : {std::uint16_t{1}, std::uint16_t{4}, std::uint16_t{32}}) {
       const Cost cost = measure(burst, local);
-      if (json)
-        std::printf("%s{\"burst\": %u, \"local\": %s, \"post\": %.1f, \"poll\": %.1f}", separator, burst,
-                    local ? "true" : "false", cost.post, cost.poll);
-      else
-        std::printf("burst of %2u, %-22s post %5.1f + poll %5.1f = %5.1f instructions each\n", burst,
-                    local ? "into registered memory" : "into the ring's room", cost.post, cost.poll,
-                    cost.post + cost.poll);
-      separator = ", ";
+      if (json != nullptr)
+        std::fprintf(json, "%s\n  {\"burst\": %u, \"local\": %s, \"post\": %.1f, \"poll\": %.1f}", separator,
+                     burst, local ? "true" : "false", cost.post, cost.poll);
+      std::printf("burst of %2u, %-22s post %5.1f + poll %5.1f = %5.1f instructions each\n", burst,
+                  local ? "into registered memory" : "into the ring's room", cost.post, cost.poll,
+                  cost.post + cost.poll);
+      separator = ",";
     }
   }
-  if (json) std::printf("]\n");
-  return 0;
+  if (json == nullptr) return 0;
+  std::fprintf(json, "\n]}\n");
+  return std::fclose(json) == 0 ? 0 : 1;
 }
 
 }  // namespace
 }  // namespace chime::bench
 
 int main(int argc, char** argv) {
-  const bool json = argc == 2 && std::strcmp(argv[1], "--json") == 0;
+  const bool json = argc == 3 && std::strcmp(argv[1], "--json") == 0;
   if (argc > 1 && !json) {
-    std::printf("usage: posting_cost [--json]\n\nInstructions to post and poll an 8-byte fetch-and-add.\n");
+    std::printf(
+        "usage: posting_cost [--json FILE]\n\nInstructions to post and poll an 8-byte fetch-and-add.\n");
     return std::strcmp(argv[1], "--help") == 0 ? 0 : 2;
   }
-  return chime::bench::run(json);
+  return chime::bench::run(json ? argv[2] : nullptr);
 }
