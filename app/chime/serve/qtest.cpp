@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "qtest.h"
 
-#include <fmt/core.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <cinttypes>
+#include <cstdio>
 #include <cstring>
 
 namespace chime::serve {
@@ -48,9 +49,9 @@ Result<> Qtest::flush() noexcept {
   std::size_t sent = 0;
   for (; sent < count_; ++sent) {
     std::array<char, 64> line;
-    const auto end = fmt::format_to_n(line.data(), line.size(), "writel {:#x} {:#x}\n", kept_[sent].address,
-                                      kept_[sent].data);
-    if (send(socket_.get(), line.data(), end.size, MSG_NOSIGNAL) != static_cast<ssize_t>(end.size)) {
+    const int length = std::snprintf(line.data(), line.size(), "writel %#" PRIx64 " %#" PRIx32 "\n",
+                                     kept_[sent].address, kept_[sent].data);
+    if (send(socket_.get(), line.data(), static_cast<std::size_t>(length), MSG_NOSIGNAL) != length) {
       count_ = 0;
       return fail(errno == ECONNRESET ? EPIPE : errno, "qtest socket: %s", std::strerror(errno));
     }
