@@ -60,16 +60,15 @@ class Card {
   std::uint32_t uar = 0, other_uar = 0, eq = 0, cq = 0, sq = 0, rq = 0;
   /// Reaches all of host memory by its bus addresses; the second the first 100 bytes of data, to be read.
   std::uint32_t key = 0, small_key = 0;
+  std::uint32_t pd = 0, umem = 0;
 
  private:
-  template <class C, std::size_t Tail = 0>
-  struct Call;
   void bring_up();
   void make_queues(const CardOptions& options);
   void receive(const CardOptions& options);
   std::uint32_t make_key(std::uint64_t start, std::uint64_t length, bool write);
 
-  std::uint32_t pd_ = 0, domain_ = 0, umem_ = 0;
+  std::uint32_t domain_ = 0;
 };
 
 }  // namespace chime::fuzz
