@@ -3,12 +3,14 @@
 import os
 import signal
 import subprocess
+import sys
 import time
 
 import pytest
 from scapy.contrib.roce import BTH
+from scapy.layers.inet import IP, UDP
 from scapy.layers.l2 import Ether
-from scapy.utils import rdpcap
+from scapy.utils import rdpcap, wrpcap
 from conftest import SOURCE
 from testpmd import environment
 
@@ -27,21 +29,40 @@ OURS = {0xD2, 0xD3}  # the manufacturer's: masked and extended atomics, which no
 class Capture:
     """What passes an interface in a namespace, RoCE alone."""
 
+    END = b"the capture ends here"
+
     def __init__(self, namespace, interface: str, path: str):
         self.path = path
+        self._namespace = namespace
+        self._interface = interface
         self._process = subprocess.Popen(
-            ["ip", "netns", "exec", namespace.name, "tcpdump", "-i", interface, "-Z", "root", "-U", "-s", "0", "-B", "16384",
+            ["ip", "netns", "exec", namespace.name, "tcpdump", "-i", interface, "-Z", "root", "-U",
+             "--immediate-mode", "-s", "0", "-B", "16384",
              "-w", path, "udp port 4791"], stderr=subprocess.PIPE, text=True)
         while "listening" not in (line := self._process.stderr.readline()):
             if not line:
                 pytest.skip("tcpdump does not run here")
 
+    def _all_is_written(self) -> bool:
+        with open(self.path, "rb") as file:
+            return self.END in file.read()
+
     def stop(self) -> list:
-        time.sleep(0.5)  # tcpdump reads what the kernel kept for it in blocks
+        # What tcpdump has not read from the kernel when it is ended is lost: a last packet tells that it has.
+        frame = bytes(Ether(src="02:00:00:00:00:0e", dst="02:00:00:00:00:0f") / IP() / UDP(dport=4791) / self.END)
+        send = ("import socket, sys; s = socket.socket(socket.AF_PACKET, socket.SOCK_RAW); "
+                f"s.bind(({self._interface!r}, 0)); s.send(bytes.fromhex({frame.hex()!r}))")
+        self._namespace(sys.executable, "-c", send)
+        deadline = time.monotonic() + 30
+        while not self._all_is_written():
+            assert time.monotonic() < deadline, "the last packet is not in the capture"
+            time.sleep(0.01)
         self._process.send_signal(signal.SIGINT)
         summary = self._process.communicate(timeout=30)[1]
         assert "\n0 packets dropped by kernel" in summary, summary
-        return rdpcap(self.path)
+        frames = [frame for frame in rdpcap(self.path) if self.END not in bytes(frame)]
+        wrpcap(self.path, frames)
+        return frames
 
 
 @pytest.fixture(scope="module")

@@ -146,7 +146,8 @@ Scatter::Outcome Scatter::add_pieces(Rq& rq, std::uint32_t key, std::uint64_t ad
                                      std::uint32_t length) noexcept {
   while (length != 0) {
     Fault fault = Fault::none;
-    const Chunk chunk = keys_.reach(key, rq.pd.get(), rq.number, rq.reserved_lkey, address, length, local_write, fault);
+    const Chunk chunk =
+        keys_.reach(key, rq.pd.get(), rq.number, rq.reserved_lkey, address, length, local_write, fault);
     if (!chunk.data) [[unlikely]]
       return {fault, key};
     if (piece_count_ == max_pieces) return {Fault::rq_too_long, length};

@@ -173,7 +173,8 @@ SendOutcome SendRequest::pieces(Sq& sq, const prm::WqeData& data, std::uint32_t 
   std::uint64_t address = data.address;
   while (left != 0) {
     Fault fault = Fault::none;
-    const Chunk chunk = keys_.reach(key, sq.pd.get(), sq.number, sq.reserved_lkey, address, left, local_read, fault);
+    const Chunk chunk =
+        keys_.reach(key, sq.pd.get(), sq.number, sq.reserved_lkey, address, left, local_read, fault);
     if (!chunk.data) return {fault, key};
     if (to == last) return {Fault::wqe_too_long, left};
     const auto part = static_cast<std::uint32_t>(chunk.length);

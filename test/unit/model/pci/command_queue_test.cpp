@@ -40,7 +40,6 @@ class CommandQueue : public ::testing::Test {
 };
 
 TEST_F(CommandQueue, ExecutesWhatFitsIntoTheEntry) {
-  Call<prm::query_issi> call;
   const Laid laid = machine.lay(prm::Box<prm::nop_in>().bytes(), 16);
   EXPECT_TRUE(laid.in_boxes.empty() && laid.out_boxes.empty());
   EXPECT_EQ(ring(laid), Delivery::ok);
