@@ -152,54 +152,97 @@ bool take_receive(Qp& qp, const prm::Cqe& cqe, prm::cqe_opcode opcode, Completio
 
 }  // namespace
 
-std::uint16_t poll(Worker& worker, Completion* completions, std::uint16_t count) noexcept {
-  const MaybeLocked locked(worker.lock, worker.locked);
+namespace {
+
+/// The last word of a SendSlot.
+struct SlotEnd {
+  std::uint64_t word;
+
+  explicit SlotEnd(const SendSlot& slot) noexcept { std::memcpy(&word, &slot.length, sizeof word); }
+  std::uint32_t length() const noexcept { return static_cast<std::uint32_t>(word); }
+  std::uint8_t kind() const noexcept { return static_cast<std::uint8_t>(word >> 32); }
+  std::uint16_t blocks() const noexcept { return static_cast<std::uint16_t>(word >> 48); }
+  /// A request whose completion is told, and whose original value is a number in host order.
+  bool usual() const noexcept {
+    constexpr std::uint64_t decides = 0xff80ull << 32;
+    return (word & decides) == std::uint64_t{static_cast<std::uint8_t>(Original::host8)} << 40;
+  }
+};
+static_assert(offsetof(SendSlot, length) == 16 && offsetof(SendSlot, original) == 21);
+
+/// Whatever is not usual(). @return whether it is told
+[[gnu::noinline]] bool take_unusual(const SendSlot& slot, std::uint64_t& original) noexcept {
+  if (slot.kind & silent) return false;
+  if (slot.original != Original::none) original = take_original(slot);
+  return true;
+}
+
+[[gnu::always_inline]] inline std::uint16_t poll_burst(Worker& worker, Completion* completions,
+                                                       std::uint16_t count) noexcept {
   const std::uint32_t mask = worker.mask();
-  std::uint32_t consumer = worker.consumer;
+  const unsigned log_size = worker.log_size;
+  const prm::Cqe* const cqes = worker.cqes;
+  const std::uint32_t began = worker.consumer;
+  std::uint32_t consumer = began;
+  std::uint32_t last_qpn = worker.qpn_last;
+  Qp* qp = worker.last;
   std::uint16_t told = 0;
   while (told < count) {
-    const prm::Cqe& cqe = worker.cqes[consumer & mask];
+    const prm::Cqe& cqe = cqes[consumer & mask];
     const std::uint8_t op_own = load(cqe);
-    if (!is_ours(op_own, parity(consumer, worker.log_size))) break;
+    if (!is_ours(op_own, parity(consumer, log_size))) break;
     ++consumer;
     const std::uint32_t qpn = cqe.sop_drop_qpn & 0xffffff;
-    Qp* qp = worker.last;
-    if (unlikely(qpn != worker.qpn_last)) {
-      qp = find(worker, qpn);
-      if (unlikely(qp == nullptr)) continue;
-      worker.qpn_last = qpn;
-      worker.last = qp;
+    if (unlikely(qpn != last_qpn)) {
+      Qp* const found = find(worker, qpn);
+      if (unlikely(found == nullptr)) continue;
+      worker.qpn_last = last_qpn = qpn;
+      worker.last = qp = found;
     }
     Completion& out = completions[told];
-    out.qpn = qpn;
-    out.reserved = 0;
     if (unlikely(op_own >> opcode_shift != static_cast<unsigned>(prm::cqe_opcode::requester))) {
+      out.qpn = qpn;
+      out.reserved = 0;
       told = static_cast<std::uint16_t>(told + take_other(*qp, cqe, prm::cqe_opcode_of(op_own), out));
       continue;
     }
     const std::uint16_t index = cqe.wqe_counter;
     const SendSlot& slot = qp->slots[index & qp->mask];
-    free_until(*qp, index, slot);
-    if (unlikely(slot.kind & silent)) continue;
+    const SlotEnd end(slot);
+    qp->completed += static_cast<std::uint16_t>(index + end.blocks() - qp->completed);
     std::uint64_t original = 0;
-    if (likely(slot.original == Original::host8))
+    if (likely(end.usual())) {
       std::memcpy(&original, reinterpret_cast<const void*>(slot.local), sizeof original);
-    else if (slot.original != Original::none)
-      original = take_original(slot);
+    } else if (!take_unusual(slot, original)) {
+      continue;
+    }
     out.cookie = slot.cookie;
     out.original = original;
-    out.length = slot.length;
-    out.imm = 0;
-    out.kind = slot.kind;
-    out.status = 0;
-    out.vendor_syndrome = 0;
+    const std::uint64_t length_imm = end.length();
+    const std::uint64_t qpn_kind = std::uint64_t{end.kind()} << 32 | qpn;  // status and syndromes 0
+    std::memcpy(&out.length, &length_imm, sizeof length_imm);
+    std::memcpy(&out.qpn, &qpn_kind, sizeof qpn_kind);
     ++told;
   }
-  if (consumer != worker.consumer) {
+  if (consumer != began) {
     worker.consumer = consumer;
     __atomic_store_n(&worker.record[0], prm::host_to_be(consumer & 0xffffff), __ATOMIC_RELEASE);
   }
   return told;
+}
+static_assert(offsetof(Completion, imm) == 20 && offsetof(Completion, qpn) == 24);
+
+[[gnu::noinline]] std::uint16_t poll_locked(Worker& worker, Completion* completions,
+                                            std::uint16_t count) noexcept {
+  const MaybeLocked locked(worker.lock, true);
+  return poll_burst(worker, completions, count);
+}
+
+}  // namespace
+
+std::uint16_t poll(Worker& worker, Completion* completions, std::uint16_t count) noexcept {
+  if (unlikely(worker.locked)) return poll_locked(worker, completions, count);
+  return poll_burst(worker, completions, count);
 }
 
 std::uint32_t drop_completions(Worker& worker, std::uint32_t qpn) noexcept {

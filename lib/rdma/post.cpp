@@ -4,45 +4,83 @@
 #include <rte_branch_prediction.h>
 #include <rte_errno.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <cstring>
 
+#include "rdma/atomic_wqe.h"
 #include "rdma/keys.h"
 #include "rdma/request.h"
 
 namespace chime::rdma {
 namespace {
 
-/// The 8-byte fetch-and-add and compare-and-swap: one basic block, in eight stores.
-inline void build_plain(Qp& qp, const Operation& operation, std::uint8_t flags,
+/// Opcode, flags and length of an operation in one word: what decides how its request is built.
+std::uint64_t shape_of(const Operation& operation) noexcept {
+  std::uint64_t shape;
+  std::memcpy(&shape, &operation.opcode, sizeof shape);
+  return shape;
+}
+static_assert(offsetof(Operation, opcode) == 8 && offsetof(Operation, local) == 16);
+
+/// The last word of a slot.
+std::uint64_t slot_word(Opcode opcode, std::uint8_t flags, Original original) noexcept {
+  const SendSlot slot{
+      .cookie = 0,
+      .local = 0,
+      .length = 8,
+      .kind = static_cast<std::uint8_t>(static_cast<std::uint8_t>(opcode) | (flags & make_room)),
+      .original = original,
+      .blocks = 1};
+  std::uint64_t word;
+  std::memcpy(&word, &slot.length, sizeof word);
+  return word;
+}
+static_assert(offsetof(SendSlot, length) == 16);
+
+/// The 8-byte fetch-and-add and compare-and-swap: one basic block each, in four stores of 16 bytes. Takes the
+/// operations that have the first one's shape, up to one that differs or whose target is not aligned.
+/// @param most not 0
+/// @return how many
+template <bool add>
+std::uint32_t build_run(Qp& qp, const Operation* operations, std::uint32_t most, std::uint8_t flags,
                         std::uint32_t block) noexcept {
-  const std::uint32_t place = block & qp.mask;
-  std::uintptr_t local = operation.local;
-  std::uint32_t lkey = prm::host_to_be(operation.lkey);
-  if (local == 0) {
-    local = reinterpret_cast<std::uintptr_t>(qp.results + place);
-    lkey = qp.result_lkey;
-  }
-  const bool add = operation.opcode == Opcode::fetch_add;
+  const std::uint64_t shape = shape_of(*operations);
+  const Opcode kind = add ? Opcode::fetch_add : Opcode::compare_swap;
   const auto opcode =
       static_cast<std::uint32_t>(add ? prm::wqe_opcode::atomic_fa : prm::wqe_opcode::atomic_cs);
-  auto* word = reinterpret_cast<std::uint64_t*>(qp.wqes + std::size_t{place} * prm::wqebb_size);
-  word[0] = std::uint64_t{prm::host_to_be(qp.qpn_shifted | 4)} << 32 |
-            prm::host_to_be((block & 0xffff) << 8 | opcode);
-  word[1] = std::uint64_t{completion_mode(flags)} << 24;
-  word[2] = prm::host_to_be(operation.remote);
-  word[3] = prm::host_to_be(operation.rkey);
-  word[4] = prm::host_to_be(operation.operand[0].value);
-  word[5] = add ? 0 : prm::host_to_be(operation.operand[1].value);
-  word[6] = std::uint64_t{lkey} << 32 | prm::host_to_be(std::uint32_t{8});
-  word[7] = prm::host_to_be(std::uint64_t{local});
+  const std::uint64_t qpn_ds = std::uint64_t{prm::host_to_be(qp.qpn_shifted | 4)} << 32;
+  const std::uint64_t mode = std::uint64_t{completion_mode(flags)} << 24;
+  const std::uint64_t slot_end =
+      slot_word(kind, flags, qp.flags & qp_host_replies ? Original::host8 : Original::big8);
+  const std::uint64_t result_key = std::uint64_t{qp.result_lkey} << 32 | prm::host_to_be(std::uint32_t{8});
+  const std::uint32_t mask = qp.mask;
+  std::byte* const wqes = qp.wqes;
+  SendSlot* const slots = qp.slots;
+  std::uint64_t* const results = qp.results;
 
-  SendSlot& slot = qp.slots[place];
-  slot.cookie = operation.cookie;
-  slot.local = local;
-  slot.length = 8;
-  slot.kind = static_cast<std::uint8_t>(static_cast<std::uint8_t>(operation.opcode) | (flags & make_room));
-  slot.original = qp.flags & qp_host_replies ? Original::host8 : Original::big8;
-  slot.blocks = 1;
+  std::uint32_t n = 0;
+  for (; n < most; ++n, ++block) {
+    const Operation& operation = operations[n];
+    if (unlikely(shape_of(operation) != shape || (operation.remote & 7) != 0)) break;
+    const std::uint32_t place = block & mask;
+    std::byte* const wqe = wqes + std::size_t{place} * prm::wqebb_size;
+    store(wqe, qpn_ds | prm::host_to_be((block & 0xffff) << 8 | opcode), mode);
+    copy_target(wqe + 16, operation);
+    copy_operands<add>(wqe + 32, operation);
+    std::uintptr_t local = operation.local;
+    if (local != 0) {
+      copy_data(wqe + 48, operation);
+    } else {
+      local = reinterpret_cast<std::uintptr_t>(results + place);
+      store(wqe + 48, result_key, prm::host_to_be(std::uint64_t{local}));
+    }
+    SendSlot& slot = slots[place];
+    slot.cookie = operation.cookie;
+    slot.local = local;
+    std::memcpy(&slot.length, &slot_end, sizeof slot_end);
+  }
+  return n;
 }
 
 [[gnu::cold, gnu::noinline]] void refuse(Qp& qp, Refusal why) noexcept {
@@ -57,31 +95,44 @@ Refusal full_because(const Qp& qp) noexcept {
 
 }  // namespace
 
-std::uint16_t post(Qp& qp, const Operation* operations, std::uint16_t count) noexcept {
-  const MaybeLocked locked(qp.worker->lock, qp.flags & qp_locked);
+namespace {
+
+[[gnu::always_inline]] inline std::uint16_t post_burst(Qp& qp, const Operation* operations,
+                                                       std::uint16_t count) noexcept {
   const std::uint32_t limit = qp.completed + qp.mask + 1;  // a closed one is full
   const std::uint32_t half = (qp.mask + 1) / 2;
   const bool plain = (qp.flags & (qp_plain_atomics | qp_checked)) == qp_plain_atomics;
+  const std::uint8_t all = qp.flags & qp_signal_all;
   std::uint32_t block = qp.produced;
   std::uint32_t last = block;
-  std::uint16_t taken = 0;
-  for (; taken < count; ++taken) {
+  std::uint32_t taken = 0;
+  while (taken < count) {
     const Operation& operation = operations[taken];
-    std::uint8_t flags = static_cast<std::uint8_t>(operation.flags | (qp.flags & qp_signal_all));
+    std::uint8_t flags = static_cast<std::uint8_t>(operation.flags | all);
     // Without a completion now and then there would never be room again.
-    if (!(flags & signaled) && block - qp.signaled_at >= half) flags |= signaled | make_room;
-    std::uint32_t blocks = 1;
-    if (plain && operation.length == 8 &&
-        (operation.opcode == Opcode::fetch_add || operation.opcode == Opcode::compare_swap)) {
+    std::uint32_t until_signal = ~0u;
+    if (!(flags & signaled)) {
+      until_signal = half - std::min(half, block - qp.signaled_at);
+      if (until_signal == 0) flags |= signaled | make_room;
+    }
+    std::uint32_t blocks = 0;
+    std::uint32_t requests = 0;
+    if (likely(plain && operation.length == 8 && operation.opcode <= Opcode::compare_swap &&
+               operation.opcode >= Opcode::fetch_add)) {
       if (unlikely(block == limit)) {
         refuse(qp, full_because(qp));
         break;
       }
-      if (unlikely(operation.remote & 7)) {
+      std::uint32_t most = std::min(count - taken, limit - block);
+      most = std::min(most, std::max(until_signal, 1u));
+      blocks = requests = operation.opcode == Opcode::fetch_add
+                              ? build_run<true>(qp, &operation, most, flags, block)
+                              : build_run<false>(qp, &operation, most, flags, block);
+      if (unlikely(requests == 0)) {
         refuse(qp, Refusal::misaligned);
         break;
       }
-      build_plain(qp, operation, flags, block);
+      last = block + blocks - 1;
     } else {
       const Built built = build(qp, operation, flags, block, limit - block);
       if (unlikely(built.blocks == 0)) {
@@ -89,9 +140,11 @@ std::uint16_t post(Qp& qp, const Operation* operations, std::uint16_t count) noe
         break;
       }
       blocks = built.blocks;
+      requests = 1;
+      last = block;
     }
-    last = block;
     block += blocks;
+    taken += requests;
     if (flags & signaled) qp.signaled_at = block;
   }
   if (likely(taken != 0)) {
@@ -100,7 +153,20 @@ std::uint16_t post(Qp& qp, const Operation* operations, std::uint16_t count) noe
         reinterpret_cast<const std::uint64_t*>(qp.wqes + std::size_t{last & qp.mask} * prm::wqebb_size);
     qp.worker->doorbell.ring(qp.send_record, prm::host_to_be(block & 0xffff), *control);
   }
-  return taken;
+  return static_cast<std::uint16_t>(taken);
+}
+
+[[gnu::noinline]] std::uint16_t post_locked(Qp& qp, const Operation* operations,
+                                            std::uint16_t count) noexcept {
+  const MaybeLocked locked(qp.worker->lock, true);
+  return post_burst(qp, operations, count);
+}
+
+}  // namespace
+
+std::uint16_t post(Qp& qp, const Operation* operations, std::uint16_t count) noexcept {
+  if (unlikely(qp.flags & qp_locked)) return post_locked(qp, operations, count);
+  return post_burst(qp, operations, count);
 }
 
 std::uint16_t post_receives(Qp& qp, const Receive* receives, std::uint16_t count) noexcept {
