@@ -154,83 +154,105 @@ bool take_receive(Qp& qp, const prm::Cqe& cqe, prm::cqe_opcode opcode, Completio
 
 namespace {
 
-/// The last word of a SendSlot.
-struct SlotEnd {
-  std::uint64_t word;
+/// What decides how a request's completion is told: kind, original and blocks of its slot, in one word.
+std::uint32_t tag_of(const SendSlot& slot) noexcept {
+  std::uint32_t tag;
+  std::memcpy(&tag, &slot.kind, sizeof tag);
+  return tag;
+}
+static_assert(offsetof(SendSlot, kind) == 20 && offsetof(SendSlot, original) == 21 &&
+              offsetof(SendSlot, blocks) == 22);
+constexpr std::uint32_t tag_decides = 0xff00 | silent;
+constexpr std::uint32_t tag_usual = static_cast<std::uint32_t>(Original::host8) << 8;
 
-  explicit SlotEnd(const SendSlot& slot) noexcept { std::memcpy(&word, &slot.length, sizeof word); }
-  std::uint32_t length() const noexcept { return static_cast<std::uint32_t>(word); }
-  std::uint8_t kind() const noexcept { return static_cast<std::uint8_t>(word >> 32); }
-  std::uint16_t blocks() const noexcept { return static_cast<std::uint16_t>(word >> 48); }
-  /// A request whose completion is told, and whose original value is a number in host order.
-  bool usual() const noexcept {
-    constexpr std::uint64_t decides = 0xff80ull << 32;
-    return (word & decides) == std::uint64_t{static_cast<std::uint8_t>(Original::host8)} << 40;
-  }
-};
-static_assert(offsetof(SendSlot, length) == 16 && offsetof(SendSlot, original) == 21);
+/// A request that ended well: its completion but for the original value.
+inline void tell(Completion& out, const SendSlot& slot, std::uint32_t tag, std::uint32_t qpn) noexcept {
+  const std::uint64_t length_imm = slot.length;
+  const std::uint64_t qpn_kind = std::uint64_t{tag & 0xff} << 32 | qpn;  // status and syndromes are 0
+  out.cookie = slot.cookie;
+  std::memcpy(&out.length, &length_imm, sizeof length_imm);
+  std::memcpy(&out.qpn, &qpn_kind, sizeof qpn_kind);
+}
+static_assert(offsetof(Completion, imm) == 20 && offsetof(Completion, qpn) == 24);
 
-/// Whatever is not usual(). @return whether it is told
-[[gnu::noinline]] bool take_unusual(const SendSlot& slot, std::uint64_t& original) noexcept {
+/// A request that asked for no completion, or whose original value is none or no number in host order.
+/// @return whether it is told
+[[gnu::noinline]] bool take_unusual(const SendSlot& slot, std::uint32_t qpn, Completion& out) noexcept {
   if (slot.kind & silent) return false;
-  if (slot.original != Original::none) original = take_original(slot);
+  const std::uint64_t original = slot.original == Original::none ? 0
+                                 : slot.original == Original::host8
+                                     ? *reinterpret_cast<std::uint64_t*>(slot.local)
+                                     : take_original(slot);
+  tell(out, slot, tag_of(slot), qpn);
+  out.original = original;
   return true;
 }
+
+/// The queue pair whose completions come one after the other.
+struct Current {
+  Qp* qp;
+  std::uint32_t number;  ///< as CQEs have it, big-endian; above them all at first
+  const SendSlot* slots;
+  std::uint32_t mask;
+
+  static Current of(Qp* qp, std::uint32_t qpn) noexcept {
+    return qp != nullptr ? Current{qp, prm::host_to_be(qpn), qp->slots, qp->mask}
+                         : Current{nullptr, ~0u, nullptr, 0};
+  }
+};
 
 [[gnu::always_inline]] inline std::uint16_t poll_burst(Worker& worker, Completion* completions,
                                                        std::uint16_t count) noexcept {
   const std::uint32_t mask = worker.mask();
-  const unsigned log_size = worker.log_size;
-  const prm::Cqe* const cqes = worker.cqes;
+  const std::uint32_t number_bits = prm::host_to_be(std::uint32_t{0xffffff});
   const std::uint32_t began = worker.consumer;
   std::uint32_t consumer = began;
-  std::uint32_t last_qpn = worker.qpn_last;
-  Qp* qp = worker.last;
-  std::uint16_t told = 0;
-  while (told < count) {
-    const prm::Cqe& cqe = cqes[consumer & mask];
+  std::uint8_t owner = parity(consumer, worker.log_size);
+  Current current = Current::of(worker.last, worker.qpn_last);
+  std::uint32_t qpn = worker.qpn_last;
+  Completion* out = completions;
+  Completion* const end = completions + count;
+  while (out != end) {
+    const prm::Cqe& cqe = worker.cqes[consumer & mask];
     const std::uint8_t op_own = load(cqe);
-    if (!is_ours(op_own, parity(consumer, log_size))) break;
+    // Nearly all of them: a request that ended well, opcode 0, and nothing else in the byte.
+    const bool well = op_own == owner;
+    if (unlikely(!well && !is_ours(op_own, owner))) break;
     ++consumer;
-    const std::uint32_t qpn = cqe.sop_drop_qpn & 0xffffff;
-    if (unlikely(qpn != last_qpn)) {
-      Qp* const found = find(worker, qpn);
+    if ((consumer & mask) == 0) owner ^= 1;
+    const std::uint32_t number = cqe.sop_drop_qpn.raw & number_bits;
+    if (unlikely(number != current.number)) {
+      Qp* const found = find(worker, prm::host_to_be(number));
       if (unlikely(found == nullptr)) continue;
-      worker.qpn_last = last_qpn = qpn;
-      worker.last = qp = found;
+      qpn = worker.qpn_last = prm::host_to_be(number);
+      worker.last = found;
+      current = Current::of(found, qpn);
     }
-    Completion& out = completions[told];
-    if (unlikely(op_own >> opcode_shift != static_cast<unsigned>(prm::cqe_opcode::requester))) {
-      out.qpn = qpn;
-      out.reserved = 0;
-      told = static_cast<std::uint16_t>(told + take_other(*qp, cqe, prm::cqe_opcode_of(op_own), out));
+    if (unlikely(!well && op_own >> opcode_shift != static_cast<unsigned>(prm::cqe_opcode::requester))) {
+      out->qpn = qpn;
+      out->reserved = 0;
+      out += take_other(*current.qp, cqe, prm::cqe_opcode_of(op_own), *out);
       continue;
     }
     const std::uint16_t index = cqe.wqe_counter;
-    const SendSlot& slot = qp->slots[index & qp->mask];
-    const SlotEnd end(slot);
-    qp->completed += static_cast<std::uint16_t>(index + end.blocks() - qp->completed);
-    std::uint64_t original = 0;
-    if (likely(end.usual())) {
-      std::memcpy(&original, reinterpret_cast<const void*>(slot.local), sizeof original);
-    } else if (!take_unusual(slot, original)) {
+    const SendSlot& slot = current.slots[index & current.mask];
+    const std::uint32_t tag = tag_of(slot);
+    Qp& qp = *current.qp;
+    qp.completed += static_cast<std::uint16_t>(index + (tag >> 16) - qp.completed);
+    if (unlikely((tag & tag_decides) != tag_usual)) {
+      out += take_unusual(slot, qpn, *out);
       continue;
     }
-    out.cookie = slot.cookie;
-    out.original = original;
-    const std::uint64_t length_imm = end.length();
-    const std::uint64_t qpn_kind = std::uint64_t{end.kind()} << 32 | qpn;  // status and syndromes 0
-    std::memcpy(&out.length, &length_imm, sizeof length_imm);
-    std::memcpy(&out.qpn, &qpn_kind, sizeof qpn_kind);
-    ++told;
+    tell(*out, slot, tag, qpn);
+    std::memcpy(&out->original, reinterpret_cast<const void*>(slot.local), sizeof out->original);
+    ++out;
   }
   if (consumer != began) {
     worker.consumer = consumer;
     __atomic_store_n(&worker.record[0], prm::host_to_be(consumer & 0xffffff), __ATOMIC_RELEASE);
   }
-  return told;
+  return static_cast<std::uint16_t>(out - completions);
 }
-static_assert(offsetof(Completion, imm) == 20 && offsetof(Completion, qpn) == 24);
 
 [[gnu::noinline]] std::uint16_t poll_locked(Worker& worker, Completion* completions,
                                             std::uint16_t count) noexcept {

@@ -156,6 +156,55 @@ namespace {
   return static_cast<std::uint16_t>(taken);
 }
 
+/// One plain atomic: what it takes to set up a run costs more than the request.
+/// @return whether it was posted; the rest, and what is wrong with it, is for post_burst()
+[[gnu::always_inline]] inline bool post_one(Qp& qp, const Operation& operation) noexcept {
+  const bool add = operation.opcode == Opcode::fetch_add;
+  const std::uint32_t block = qp.produced;
+  const bool signals = ((operation.flags | qp.flags) & signaled) != 0;
+  static_assert(qp_signal_all == signaled);
+  if (unlikely((qp.flags & (qp_plain_atomics | qp_checked | qp_locked)) != qp_plain_atomics || !signals ||
+               operation.length != 8 || (!add && operation.opcode != Opcode::compare_swap) ||
+               (operation.remote & 7) != 0 || block - qp.completed > qp.mask)) {
+    return false;
+  }
+  const std::uint32_t place = block & qp.mask;
+  std::byte* const wqe = qp.wqes + std::size_t{place} * prm::wqebb_size;
+  const auto opcode =
+      static_cast<std::uint32_t>(add ? prm::wqe_opcode::atomic_fa : prm::wqe_opcode::atomic_cs);
+  const std::uint64_t first = std::uint64_t{prm::host_to_be(qp.qpn_shifted | 4)} << 32 |
+                              prm::host_to_be((block & 0xffff) << 8 | opcode);
+  const auto flags = static_cast<std::uint8_t>(operation.flags | signaled);
+  store(wqe, first, std::uint64_t{completion_mode(flags)} << 24);
+  copy_target(wqe + 16, operation);
+  if (add) {
+    copy_operands<true>(wqe + 32, operation);
+  } else {
+    copy_operands<false>(wqe + 32, operation);
+  }
+  std::uintptr_t local = operation.local;
+  if (local != 0) {
+    copy_data(wqe + 48, operation);
+  } else {
+    local = reinterpret_cast<std::uintptr_t>(qp.results + place);
+    store(wqe + 48, std::uint64_t{qp.result_lkey} << 32 | prm::host_to_be(std::uint32_t{8}),
+          prm::host_to_be(std::uint64_t{local}));
+  }
+  SendSlot& slot = qp.slots[place];
+  slot.cookie = operation.cookie;
+  slot.local = local;
+  const std::uint64_t end =
+      slot_word(operation.opcode, 0, qp.flags & qp_host_replies ? Original::host8 : Original::big8);
+  std::memcpy(&slot.length, &end, sizeof end);
+  qp.produced = qp.signaled_at = block + 1;
+  qp.worker->doorbell.ring(qp.send_record, prm::host_to_be((block + 1) & 0xffff), first);
+  return true;
+}
+
+[[gnu::noinline]] std::uint16_t post_many(Qp& qp, const Operation* operations, std::uint16_t count) noexcept {
+  return post_burst(qp, operations, count);
+}
+
 [[gnu::noinline]] std::uint16_t post_locked(Qp& qp, const Operation* operations,
                                             std::uint16_t count) noexcept {
   const MaybeLocked locked(qp.worker->lock, true);
@@ -165,8 +214,9 @@ namespace {
 }  // namespace
 
 std::uint16_t post(Qp& qp, const Operation* operations, std::uint16_t count) noexcept {
+  if (count == 1 && post_one(qp, *operations)) return 1;
   if (unlikely(qp.flags & qp_locked)) return post_locked(qp, operations, count);
-  return post_burst(qp, operations, count);
+  return post_many(qp, operations, count);
 }
 
 std::uint16_t post_receives(Qp& qp, const Receive* receives, std::uint16_t count) noexcept {
