@@ -6,7 +6,7 @@ import os
 import sys
 
 SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-FOLDER = os.path.join(SOURCE, "build", "bench")
+FOLDER = os.path.join(SOURCE, "build-bench")
 sys.path.insert(0, os.path.join(SOURCE, "test", "system"))
 
 import building  # noqa: E402
@@ -34,7 +34,7 @@ ON_REQUEST = {"guest"}
 
 def parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="devtools/bench")
-    parser.add_argument("--build", default=os.path.join(FOLDER, "gcc"))
+    parser.add_argument("--build", default=FOLDER)
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--only", default=",".join(part for part in PARTS if part not in ON_REQUEST))
     parser.add_argument("--guest", action="store_true")
