@@ -49,8 +49,8 @@ std::uint64_t take_original(const SendSlot& slot) noexcept {
 }
 
 /// Makes room for the request of this slot and all before it.
-void free_until(Qp& qp, std::uint16_t index, const SendSlot& slot) noexcept {
-  qp.completed += static_cast<std::uint16_t>(index + slot.blocks - qp.completed);
+void free_until(Qp& qp, std::uint16_t index, std::uint32_t blocks) noexcept {
+  qp.completed += static_cast<std::uint16_t>(index + blocks - qp.completed);
 }
 
 /// What the failed request was: its WQE is still in the ring.
@@ -110,7 +110,7 @@ void free_until(Qp& qp, std::uint16_t index, const SendSlot& slot) noexcept {
   const SendSlot& slot = qp.slots[index & qp.mask];
   if (qp.failure.status == 0 && error.syndrome != static_cast<std::uint8_t>(prm::cqe_syndrome::flushed))
     record_failure(qp, index, slot, error);
-  free_until(qp, index, slot);
+  free_until(qp, index, slot.blocks);
   out.cookie = slot.cookie;
   out.length = slot.length;
   out.kind = slot.kind & static_cast<std::uint8_t>(~silent);
@@ -149,10 +149,6 @@ bool take_receive(Qp& qp, const prm::Cqe& cqe, prm::cqe_opcode opcode, Completio
       return false;
   }
 }
-
-}  // namespace
-
-namespace {
 
 /// What decides how a request's completion is told: kind, original and blocks of its slot, in one word.
 std::uint32_t tag_of(const SendSlot& slot) noexcept {
@@ -201,8 +197,10 @@ struct Current {
   }
 };
 
-[[gnu::always_inline]] inline std::uint16_t poll_burst(Worker& worker, Completion* completions,
-                                                       std::uint16_t count) noexcept {
+}  // namespace
+
+std::uint16_t poll(Worker& worker, Completion* completions, std::uint16_t count) noexcept {
+  const MaybeLocked locked(worker.lock, worker.locked);
   const std::uint32_t mask = worker.mask();
   const std::uint32_t number_bits = prm::host_to_be(std::uint32_t{0xffffff});
   const std::uint32_t began = worker.consumer;
@@ -237,8 +235,7 @@ struct Current {
     const std::uint16_t index = cqe.wqe_counter;
     const SendSlot& slot = current.slots[index & current.mask];
     const std::uint32_t tag = tag_of(slot);
-    Qp& qp = *current.qp;
-    qp.completed += static_cast<std::uint16_t>(index + (tag >> 16) - qp.completed);
+    free_until(*current.qp, index, tag >> 16);
     if (unlikely((tag & tag_decides) != tag_usual)) {
       out += take_unusual(slot, qpn, *out);
       continue;
@@ -252,19 +249,6 @@ struct Current {
     __atomic_store_n(&worker.record[0], prm::host_to_be(consumer & 0xffffff), __ATOMIC_RELEASE);
   }
   return static_cast<std::uint16_t>(out - completions);
-}
-
-[[gnu::noinline]] std::uint16_t poll_locked(Worker& worker, Completion* completions,
-                                            std::uint16_t count) noexcept {
-  const MaybeLocked locked(worker.lock, true);
-  return poll_burst(worker, completions, count);
-}
-
-}  // namespace
-
-std::uint16_t poll(Worker& worker, Completion* completions, std::uint16_t count) noexcept {
-  if (unlikely(worker.locked)) return poll_locked(worker, completions, count);
-  return poll_burst(worker, completions, count);
 }
 
 std::uint32_t drop_completions(Worker& worker, std::uint32_t qpn) noexcept {

@@ -38,31 +38,30 @@ std::uint64_t slot_word(Opcode opcode, std::uint8_t flags, Original original) no
 }
 static_assert(offsetof(SendSlot, length) == 16);
 
-/// The 8-byte fetch-and-add and compare-and-swap: one basic block each, in four stores of 16 bytes. Takes the
-/// operations that have the first one's shape, up to one that differs or whose target is not aligned.
-/// @param most not 0
-/// @return how many
+/// What the plain requests of one shape share: 8-byte fetch-and-add or compare-and-swap, one basic block
+/// each.
 template <bool add>
-std::uint32_t build_run(Qp& qp, const Operation* operations, std::uint32_t most, std::uint8_t flags,
-                        std::uint32_t block) noexcept {
-  const std::uint64_t shape = shape_of(*operations);
-  const Opcode kind = add ? Opcode::fetch_add : Opcode::compare_swap;
-  const auto opcode =
+struct PlainAtomic {
+  static constexpr Opcode kind = add ? Opcode::fetch_add : Opcode::compare_swap;
+  static constexpr auto opcode =
       static_cast<std::uint32_t>(add ? prm::wqe_opcode::atomic_fa : prm::wqe_opcode::atomic_cs);
-  const std::uint64_t qpn_ds = std::uint64_t{prm::host_to_be(qp.qpn_shifted | 4)} << 32;
-  const std::uint64_t mode = std::uint64_t{completion_mode(flags)} << 24;
-  const std::uint64_t slot_end =
-      slot_word(kind, flags, qp.flags & qp_host_replies ? Original::host8 : Original::big8);
-  const std::uint64_t result_key = std::uint64_t{qp.result_lkey} << 32 | prm::host_to_be(std::uint32_t{8});
-  const std::uint32_t mask = qp.mask;
-  std::byte* const wqes = qp.wqes;
-  SendSlot* const slots = qp.slots;
-  std::uint64_t* const results = qp.results;
+  static constexpr std::uint32_t units = 4;
 
-  std::uint32_t n = 0;
-  for (; n < most; ++n, ++block) {
-    const Operation& operation = operations[n];
-    if (unlikely(shape_of(operation) != shape || (operation.remote & 7) != 0)) break;
+  std::uint64_t qpn_ds;      ///< high half of the control segment's first word
+  std::uint64_t mode;        ///< its second word
+  std::uint64_t result_key;  ///< first word of a data segment in the ring's own room
+  std::uint64_t slot_end;    ///< last word of the slot
+
+  PlainAtomic(const Qp& qp, std::uint8_t flags) noexcept
+      : qpn_ds(std::uint64_t{prm::host_to_be(qp.qpn_shifted | units)} << 32),
+        mode(std::uint64_t{completion_mode(flags)} << 24),
+        result_key(std::uint64_t{qp.result_lkey} << 32 | prm::host_to_be(std::uint32_t{8})),
+        slot_end(slot_word(kind, flags, qp.flags & qp_host_replies ? Original::host8 : Original::big8)) {}
+
+  /// The request, in four stores of 16 bytes, and its slot.
+  [[gnu::always_inline]] void build(std::byte* wqes, SendSlot* slots, std::uint64_t* results,
+                                    std::uint32_t mask, const Operation& operation,
+                                    std::uint32_t block) const noexcept {
     const std::uint32_t place = block & mask;
     std::byte* const wqe = wqes + std::size_t{place} * prm::wqebb_size;
     store(wqe, qpn_ds | prm::host_to_be((block & 0xffff) << 8 | opcode), mode);
@@ -80,7 +79,39 @@ std::uint32_t build_run(Qp& qp, const Operation* operations, std::uint32_t most,
     slot.local = local;
     std::memcpy(&slot.length, &slot_end, sizeof slot_end);
   }
+};
+
+bool is_plain(const Operation& operation) noexcept {
+  return operation.length == 8 &&
+         (operation.opcode == Opcode::fetch_add || operation.opcode == Opcode::compare_swap);
+}
+
+/// The operations that have the first one's shape, up to one that differs or whose target is not aligned.
+/// @param most not 0
+/// @return how many
+template <bool add>
+std::uint32_t build_run(Qp& qp, const Operation* operations, std::uint32_t most, std::uint8_t flags,
+                        std::uint32_t block) noexcept {
+  const std::uint64_t shape = shape_of(*operations);
+  const PlainAtomic<add> atomic(qp, flags);
+  const std::uint32_t mask = qp.mask;
+  std::byte* const wqes = qp.wqes;
+  SendSlot* const slots = qp.slots;
+  std::uint64_t* const results = qp.results;
+  std::uint32_t n = 0;
+  for (; n < most; ++n, ++block) {
+    const Operation& operation = operations[n];
+    if (unlikely(shape_of(operation) != shape || (operation.remote & 7) != 0)) break;
+    atomic.build(wqes, slots, results, mask, operation, block);
+  }
   return n;
+}
+
+void ring(Qp& qp, std::uint32_t last, std::uint32_t produced) noexcept {
+  qp.produced = produced;
+  const auto* control =
+      reinterpret_cast<const std::uint64_t*>(qp.wqes + std::size_t{last & qp.mask} * prm::wqebb_size);
+  qp.worker->doorbell.ring(qp.send_record, prm::host_to_be(produced & 0xffff), *control);
 }
 
 [[gnu::cold, gnu::noinline]] void refuse(Qp& qp, Refusal why) noexcept {
@@ -93,12 +124,9 @@ Refusal full_because(const Qp& qp) noexcept {
   return qp.closed != Refusal::none ? qp.closed : Refusal::full;
 }
 
-}  // namespace
-
-namespace {
-
-[[gnu::always_inline]] inline std::uint16_t post_burst(Qp& qp, const Operation* operations,
-                                                       std::uint16_t count) noexcept {
+[[gnu::noinline]] std::uint16_t post_burst(Qp& qp, const Operation* operations,
+                                           std::uint16_t count) noexcept {
+  const MaybeLocked locked(qp.worker->lock, qp.flags & qp_locked);
   const std::uint32_t limit = qp.completed + qp.mask + 1;  // a closed one is full
   const std::uint32_t half = (qp.mask + 1) / 2;
   const bool plain = (qp.flags & (qp_plain_atomics | qp_checked)) == qp_plain_atomics;
@@ -117,8 +145,7 @@ namespace {
     }
     std::uint32_t blocks = 0;
     std::uint32_t requests = 0;
-    if (likely(plain && operation.length == 8 && operation.opcode <= Opcode::compare_swap &&
-               operation.opcode >= Opcode::fetch_add)) {
+    if (likely(plain && is_plain(operation))) {
       if (unlikely(block == limit)) {
         refuse(qp, full_because(qp));
         break;
@@ -147,76 +174,38 @@ namespace {
     taken += requests;
     if (flags & signaled) qp.signaled_at = block;
   }
-  if (likely(taken != 0)) {
-    qp.produced = block;
-    const auto* control =
-        reinterpret_cast<const std::uint64_t*>(qp.wqes + std::size_t{last & qp.mask} * prm::wqebb_size);
-    qp.worker->doorbell.ring(qp.send_record, prm::host_to_be(block & 0xffff), *control);
-  }
+  if (likely(taken != 0)) ring(qp, last, block);
   return static_cast<std::uint16_t>(taken);
 }
 
-/// One plain atomic: what it takes to set up a run costs more than the request.
-/// @return whether it was posted; the rest, and what is wrong with it, is for post_burst()
-[[gnu::always_inline]] inline bool post_one(Qp& qp, const Operation& operation) noexcept {
-  const bool add = operation.opcode == Opcode::fetch_add;
+template <bool add>
+void post_one(Qp& qp, const Operation& operation) noexcept {
   const std::uint32_t block = qp.produced;
-  const bool signals = ((operation.flags | qp.flags) & signaled) != 0;
+  PlainAtomic<add>(qp, static_cast<std::uint8_t>(operation.flags | signaled))
+      .build(qp.wqes, qp.slots, qp.results, qp.mask, operation, block);
+  qp.signaled_at = block + 1;
+  ring(qp, block, block + 1);
+}
+
+/// A signaled plain atomic that nothing is wrong with; what is wrong with others, post_burst() says.
+bool is_simple(const Qp& qp, const Operation& operation) noexcept {
   static_assert(qp_signal_all == signaled);
-  if (unlikely((qp.flags & (qp_plain_atomics | qp_checked | qp_locked)) != qp_plain_atomics || !signals ||
-               operation.length != 8 || (!add && operation.opcode != Opcode::compare_swap) ||
-               (operation.remote & 7) != 0 || block - qp.completed > qp.mask)) {
-    return false;
-  }
-  const std::uint32_t place = block & qp.mask;
-  std::byte* const wqe = qp.wqes + std::size_t{place} * prm::wqebb_size;
-  const auto opcode =
-      static_cast<std::uint32_t>(add ? prm::wqe_opcode::atomic_fa : prm::wqe_opcode::atomic_cs);
-  const std::uint64_t first = std::uint64_t{prm::host_to_be(qp.qpn_shifted | 4)} << 32 |
-                              prm::host_to_be((block & 0xffff) << 8 | opcode);
-  const auto flags = static_cast<std::uint8_t>(operation.flags | signaled);
-  store(wqe, first, std::uint64_t{completion_mode(flags)} << 24);
-  copy_target(wqe + 16, operation);
-  if (add) {
-    copy_operands<true>(wqe + 32, operation);
-  } else {
-    copy_operands<false>(wqe + 32, operation);
-  }
-  std::uintptr_t local = operation.local;
-  if (local != 0) {
-    copy_data(wqe + 48, operation);
-  } else {
-    local = reinterpret_cast<std::uintptr_t>(qp.results + place);
-    store(wqe + 48, std::uint64_t{qp.result_lkey} << 32 | prm::host_to_be(std::uint32_t{8}),
-          prm::host_to_be(std::uint64_t{local}));
-  }
-  SendSlot& slot = qp.slots[place];
-  slot.cookie = operation.cookie;
-  slot.local = local;
-  const std::uint64_t end =
-      slot_word(operation.opcode, 0, qp.flags & qp_host_replies ? Original::host8 : Original::big8);
-  std::memcpy(&slot.length, &end, sizeof end);
-  qp.produced = qp.signaled_at = block + 1;
-  qp.worker->doorbell.ring(qp.send_record, prm::host_to_be((block + 1) & 0xffff), first);
-  return true;
-}
-
-[[gnu::noinline]] std::uint16_t post_many(Qp& qp, const Operation* operations, std::uint16_t count) noexcept {
-  return post_burst(qp, operations, count);
-}
-
-[[gnu::noinline]] std::uint16_t post_locked(Qp& qp, const Operation* operations,
-                                            std::uint16_t count) noexcept {
-  const MaybeLocked locked(qp.worker->lock, true);
-  return post_burst(qp, operations, count);
+  return (qp.flags & (qp_plain_atomics | qp_checked | qp_locked)) == qp_plain_atomics &&
+         ((operation.flags | qp.flags) & signaled) != 0 && is_plain(operation) &&
+         (operation.remote & 7) == 0 && qp.produced - qp.completed <= qp.mask;
 }
 
 }  // namespace
 
 std::uint16_t post(Qp& qp, const Operation* operations, std::uint16_t count) noexcept {
-  if (count == 1 && post_one(qp, *operations)) return 1;
-  if (unlikely(qp.flags & qp_locked)) return post_locked(qp, operations, count);
-  return post_many(qp, operations, count);
+  // Setting up a run costs more than one request.
+  if (count != 1 || !is_simple(qp, *operations)) return post_burst(qp, operations, count);
+  if (operations->opcode == Opcode::fetch_add) {
+    post_one<true>(qp, *operations);
+  } else {
+    post_one<false>(qp, *operations);
+  }
+  return 1;
 }
 
 std::uint16_t post_receives(Qp& qp, const Receive* receives, std::uint16_t count) noexcept {
