@@ -112,11 +112,8 @@ void resize(Command& c, In<prm::modify_cq> in, Cq& cq) noexcept {
     return c.refuse(Rule::cq_size, cq.number, "2^%u entries; the card allows 2^%u (log_max_cq_sz)", log_size,
                     caps.get(Caps::log_max_cq_sz));
   }
-  const std::uint32_t log_page_size = cqc.get(Q::log_page_size) + 12;
-  const QueueIn place{.pages = {.bytes = in.bytes().subspan(prm::modify_cq_in::size),
-                                .count = 0,
-                                .log_page_size = log_page_size,
-                                .page_offset = std::uint64_t{cqc.get(Q::page_offset)} << (log_page_size - 6)},
+  const QueueIn place{.pages = page_list(in.bytes().subspan(prm::modify_cq_in::size),
+                                         cqc.get(Q::log_page_size), cqc.get(Q::page_offset)),
                       .length = std::uint64_t{1} << (log_size + cq.ring.log_stride),
                       .alignment = 64};
   Ring next;
@@ -147,12 +144,8 @@ void create_cq(Command& c, In<prm::create_cq> in, Out<prm::create_cq> out) noexc
   const QueueIn place{.umem_valid = in.get(prm::create_cq_in::cq_umem_valid) != 0,
                       .umem_id = in.get(prm::create_cq_in::cq_umem_id),
                       .umem_offset = in.get(prm::create_cq_in::cq_umem_offset),
-                      .pages = {.bytes = in.bytes().subspan(prm::create_cq_in::size),
-                                .count = 0,
-                                .log_page_size = cqc.get(Q::log_page_size) + 12,
-                                // of 64ths of the page
-                                .page_offset = std::uint64_t{cqc.get(Q::page_offset)}
-                                               << (cqc.get(Q::log_page_size) + 12 - 6)},
+                      .pages = page_list(in.bytes().subspan(prm::create_cq_in::size),
+                                         cqc.get(Q::log_page_size), cqc.get(Q::page_offset)),
                       .length = std::uint64_t{1} << (log_size + cq->ring.log_stride),
                       .alignment = 64};
   if (!place_queue(c, place, cq->ring.buffer)) return;

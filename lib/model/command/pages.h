@@ -22,6 +22,19 @@ struct PageListIn {
   std::uint64_t page_offset = 0;  ///< of what begins in the first page, bytes
 };
 
+/// A page list as the contexts of queues describe it.
+/// @param log_page_size the field: log2 of the page's bytes, less 12
+/// @param page_offset   the field: where the queue begins in the first page, units of 1/64 page
+constexpr PageListIn page_list(std::span<const std::byte> bytes, std::uint32_t log_page_size,
+                               std::uint32_t page_offset) noexcept {
+  constexpr unsigned log_least_page = 12, log_parts = 6;
+  const unsigned log_page = log_page_size + log_least_page;
+  return {.bytes = bytes,
+          .count = 0,
+          .log_page_size = log_page,
+          .page_offset = std::uint64_t{page_offset} << (log_page - log_parts)};
+}
+
 /// Reads the list without resolving it. @return false when it refused
 bool read_pages(Command& c, const PageListIn& in, PageList& pages) noexcept;
 

@@ -121,14 +121,11 @@ bool take_sizes(Command& c, prm::ConstView<Q> qpc, Qp& qp) noexcept {
 /// The receive ring comes first, the send ring behind it.
 bool place_rings(Command& c, In<prm::create_qp> in, Qp& qp) noexcept {
   const auto qpc = in.at(Create::qpc);
-  const std::uint32_t log_page_size = qpc.get(Q::log_page_size) + 12;
   QueueIn place{.umem_valid = in.get(Create::wq_umem_valid) != 0,
                 .umem_id = in.get(Create::wq_umem_id),
                 .umem_offset = in.get(Create::wq_umem_offset),
-                .pages = {.bytes = in.bytes().subspan(Create::size),
-                          .count = 0,
-                          .log_page_size = log_page_size,
-                          .page_offset = std::uint64_t{qpc.get(Q::page_offset)} << (log_page_size - 6)}};
+                .pages = page_list(in.bytes().subspan(Create::size), qpc.get(Q::log_page_size),
+                                   qpc.get(Q::page_offset))};
   if (qp.has_receive) {
     place.length = std::uint64_t{1} << (qp.receive.log_size + qp.receive.log_stride);
     place.alignment = std::uint64_t{1} << qp.receive.log_stride;

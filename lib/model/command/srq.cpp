@@ -41,14 +41,10 @@ bool place(Command& c, In<prm::create_xrc_srq> in, Srq& srq) noexcept {
     return false;
   }
   if (!stride_fits(c, log_stride)) return false;
-  const std::uint32_t log_page_size = context.get(X::log_page_size) + 12;
-  const QueueIn where{
-      .pages = {.bytes = in.bytes().subspan(prm::create_xrc_srq_in::size),
-                .count = 0,
-                .log_page_size = log_page_size,
-                .page_offset = std::uint64_t{context.get(X::page_offset)} << (log_page_size - 6)},
-      .length = std::uint64_t{1} << (log_size + log_stride),
-      .alignment = std::uint64_t{1} << log_stride};
+  const QueueIn where{.pages = page_list(in.bytes().subspan(prm::create_xrc_srq_in::size),
+                                         context.get(X::log_page_size), context.get(X::page_offset)),
+                      .length = std::uint64_t{1} << (log_size + log_stride),
+                      .alignment = std::uint64_t{1} << log_stride};
   if (!place_queue(c, where, srq.ring.buffer)) return false;
   srq.ring.log_size = static_cast<std::uint8_t>(log_size);
   srq.ring.log_stride = static_cast<std::uint8_t>(log_stride);

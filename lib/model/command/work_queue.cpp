@@ -55,11 +55,7 @@ bool read_work_queue(Command& c, prm::ConstView<W> wq, WorkQueueLimits limits, R
       .umem_valid = wq.get(W::wq_umem_valid) != 0,
       .umem_id = wq.get(W::wq_umem_id),
       .umem_offset = wq.get(W::wq_umem_offset),
-      .pages = {.bytes = wq.bytes().subspan(W::size),
-                .count = 0,
-                .log_page_size = wq.get(W::log_wq_pg_sz) + 12,
-                // of 64ths of the page
-                .page_offset = std::uint64_t{wq.get(W::page_offset)} << (wq.get(W::log_wq_pg_sz) + 12 - 6)},
+      .pages = page_list(wq.bytes().subspan(W::size), wq.get(W::log_wq_pg_sz), wq.get(W::page_offset)),
       .length = std::uint64_t{1} << (log_size + log_stride),
       .alignment = std::uint64_t{1} << log_stride};
   if (!place_queue(c, place, ring.buffer)) return false;
