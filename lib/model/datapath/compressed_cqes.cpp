@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "model/datapath/compressed_cqes.h"
 
+#include <algorithm>
 #include <cstring>
 
 namespace chime::model {
@@ -26,7 +27,7 @@ std::uint16_t step_of(const Rq& rq, const prm::Cqe& cqe) noexcept {
 }  // namespace
 
 bool CompressedCqes::fits(const Rq& rq, const prm::Cqe& cqe) const noexcept {
-  if (rq_ != &rq || count_ == most || ((title_.byte_cnt | cqe.byte_cnt) & prm::cqe_filler)) return false;
+  if (rq_ != &rq || count_ == most_ || ((title_.byte_cnt | cqe.byte_cnt) & prm::cqe_filler)) return false;
   const CqeCompression format = rq.cq->compression;
   if (format != CqeCompression::checksum_stride && cqe.wqe_counter != next_counter_) return false;
   prm::Cqe same = cqe;
@@ -53,45 +54,28 @@ void CompressedCqes::add(Rq& rq, const prm::Cqe& cqe) noexcept {
 
 void CompressedCqes::flush() noexcept {
   if (count_ == 0) return;
-  Cq& cq = *rq_->cq;
-  if (count_ == 1) {
-    write_single(cq);
-  } else {
-    write_block(cq);
-  }
+  if (!write(*rq_->cq)) rq_->state = QueueState::error;
   count_ = 0;
 }
 
-void CompressedCqes::write_single(Cq& cq) noexcept {
+bool CompressedCqes::write(Cq& cq) noexcept {
   prm::Cqe* const at = completions_.open(cq);
-  if (!at) {
-    rq_->state = QueueState::error;
-    return;
-  }
-  std::memcpy(at, &title_, offsetof(prm::Cqe, sop_drop_qpn));
-  completions_.close(cq, at, title_.sop_drop_qpn, title_.wqe_counter, prm::cqe_opcode_of(title_.op_own));
-}
-
-void CompressedCqes::write_block(Cq& cq) noexcept {
-  prm::Cqe* const at = completions_.open(cq);
-  for (unsigned i = 0; at && i < count_; i += prm::mini_cqes) {
-    prm::Cqe* const array = completions_.slot(cq, i == 0 ? 1 : i);
-    if (!array) {
-      rq_->state = QueueState::error;
-      return;
+  if (!at) return false;
+  std::uint8_t format = 0;
+  if (count_ > 1) {
+    for (unsigned i = 0; i < count_; i += prm::mini_cqes) {
+      prm::Cqe* const array = completions_.slot(cq, i == 0 ? 1 : i);
+      if (!array) return false;
+      std::memset(array, 0, sizeof(*array));
+      std::memcpy(array, &minis_[i], std::min(count_ - i, prm::mini_cqes) * sizeof(prm::MiniCqe));
     }
-    const unsigned part = count_ - i < prm::mini_cqes ? count_ - i : prm::mini_cqes;
-    std::memset(array, 0, sizeof(*array));
-    std::memcpy(array, &minis_[i], part * sizeof(prm::MiniCqe));
+    title_.byte_cnt = count_;
+    format = prm::cqe_compressed;
   }
-  if (!at) {
-    rq_->state = QueueState::error;
-    return;
-  }
-  title_.byte_cnt = count_;
   std::memcpy(at, &title_, offsetof(prm::Cqe, sop_drop_qpn));
   completions_.close(cq, at, title_.sop_drop_qpn, title_.wqe_counter, prm::cqe_opcode_of(title_.op_own),
-                     false, prm::cqe_compressed, count_);
+                     false, format, count_);
+  return true;
 }
 
 }  // namespace chime::model

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <algorithm>
 #include <array>
 
 #include "model/datapath/completions.h"
@@ -19,7 +20,9 @@ namespace chime::model {
 /// and none outlives the burst that it began in: cqe_compression_timeout is met.
 class CompressedCqes {
  public:
-  explicit CompressedCqes(Completions& completions) noexcept : completions_(completions) {}
+  /// @param most CQEs of a block: cqe_compression_max_num
+  CompressedCqes(Completions& completions, std::uint32_t most) noexcept
+      : completions_(completions), most_(std::min(most, largest)) {}
 
   /// @param cqe whole but for the owner bit
   void add(Rq& rq, const prm::Cqe& cqe) noexcept;
@@ -27,18 +30,19 @@ class CompressedCqes {
   void flush() noexcept;
 
  private:
-  static constexpr unsigned most = 64;  ///< CQEs of a block
+  static constexpr std::uint32_t largest = 64;
 
   bool fits(const Rq& rq, const prm::Cqe& cqe) const noexcept;
-  void write_block(Cq& cq) noexcept;
-  void write_single(Cq& cq) noexcept;
+  /// @return false when the CQ has no room, or its memory is gone
+  bool write(Cq& cq) noexcept;
 
   Completions& completions_;
+  const unsigned most_;
   Rq* rq_ = nullptr;
   unsigned count_ = 0;
   prm::Cqe title_;
   std::uint16_t next_counter_ = 0;  ///< wqe_counter that software will assume of the next
-  std::array<prm::MiniCqe, most> minis_;
+  std::array<prm::MiniCqe, largest> minis_;
 };
 
 }  // namespace chime::model

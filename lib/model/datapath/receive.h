@@ -37,7 +37,7 @@ class Receive {
         roce_(roce),
         steering_(card),
         scatter_(keys),
-        compressed_(completions),
+        compressed_(completions, card.capabilities.general().get(prm::cmd_hca_cap::cqe_compression_max_num)),
         checksum_full_(card.capabilities
                            .view<prm::per_protocol_networking_offload_caps>(
                                static_cast<unsigned>(prm::hca_cap_type::ethernet_offloads))

@@ -251,6 +251,7 @@ model::Profile roomy_profile() {
         .set(G::log_max_tir, 16)
         .set(G::log_max_tis, 16)
         .set(G::max_flow_counter_15_0, 0xffff)
+        .set(G::cqe_compression_max_num, 64)
         .set(G::device_frequency_khz, 78125);
   }
   const auto page = static_cast<unsigned>(prm::hca_cap_type::ethernet_offloads);
