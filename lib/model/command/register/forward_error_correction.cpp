@@ -30,7 +30,8 @@ constexpr Modes modes[] = {
     {100'000, 12, none | reed_solomon, reed_solomon},
 };
 
-constexpr std::uint32_t mask = 0xf;
+/// The words of PPLM with fec_override_cap_* and fec_override_admin_*: the same fields at the same bits.
+constexpr std::size_t capabilities = 0x10, choices = 0x14;
 
 }  // namespace
 
@@ -41,18 +42,15 @@ void pplm(const RegisterAccess<prm::pplm_reg>& a) noexcept {
   std::uint32_t allowed = 0;
   for (const Modes& m : modes) allowed |= m.allowed << m.shift;
   if (a.write) {
-    const auto wanted = static_cast<std::uint32_t>(prm::get_bits(a.in.bytes().data(), 0x14 * 8, 32));
+    const auto wanted = static_cast<std::uint32_t>(prm::get_bits(a.in.bytes().data(), choices * 8, 32));
     if (wanted & ~allowed) {
       return a.c.refuse(Rule::register_value, wanted, "fec_override_admin %#x; the port has %#x", wanted,
                         allowed);
     }
     port.fec_admin = wanted;
   }
-  a.out.set(R::fec_override_cap_10g_40g, allowed & mask)
-      .set(R::fec_override_cap_25g, allowed >> 4 & mask)
-      .set(R::fec_override_cap_50g, allowed >> 8 & mask)
-      .set(R::fec_override_cap_100g, allowed >> 12 & mask);
-  prm::set_bits(a.out.bytes().data(), 0x14 * 8, 32, port.fec_admin);
+  prm::set_bits(a.out.bytes().data(), capabilities * 8, 32, allowed);
+  prm::set_bits(a.out.bytes().data(), choices * 8, 32, port.fec_admin);
   std::uint32_t active = 0;
   for (const Modes& m : modes) {
     if (!port.up() || m.mbps != port.speed_mbps) continue;
