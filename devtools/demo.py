@@ -3,7 +3,6 @@
 """The demonstration behind devtools/demo: real packets through stock testpmd and two Chime ports."""
 import argparse
 import contextlib
-import json
 import os
 import re
 import struct
@@ -14,6 +13,7 @@ import tempfile
 SOURCE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 sys.path.insert(0, os.path.join(SOURCE, "test", "system"))
 
+import iperf3  # noqa: E402
 from testpmd import Testpmd  # noqa: E402
 
 # testpmd and the taps are in a namespace of their own, which a bridge each joins with the two that talk.
@@ -93,18 +93,10 @@ def join(name: str, tap: str, address: str) -> None:
 
 def iperf(seconds: int, reverse: bool) -> float:
     """Gbit/s of TCP from left to right, or the other way."""
-    server = subprocess.Popen(["ip", "netns", "exec", RIGHT, "iperf3", "-s", "-1", "--forceflush"],
-                              stdout=subprocess.PIPE, text=True)
-    try:
-        for line in server.stdout:
-            if "listening" in line.lower():
-                break
+    with iperf3.server(RIGHT):
         report = run("ip", "netns", "exec", LEFT, "iperf3", "-c", RIGHT_ADDRESS, "-t", str(seconds), "-J",
                      *(["-R"] if reverse else []))
-        return json.loads(report)["end"]["sum_received"]["bits_per_second"] / 1e9
-    finally:
-        server.terminate()
-        server.wait()
+    return iperf3.received(report) / 1e9
 
 
 def with_taps(build: str, seconds: int) -> int:

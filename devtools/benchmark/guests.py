@@ -16,6 +16,7 @@ from samples import Figure, Samples
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(SOURCE / "devtools"))
 
+import iperf3  # noqa: E402
 from virtual_machine import kernel as kernels  # noqa: E402
 from virtual_machine.machine import Card, Server  # noqa: E402
 from virtual_machine.session import Session  # noqa: E402
@@ -60,18 +61,9 @@ class Guest:
 
     def stream(self, options: str) -> float:
         """Mbit/s of TCP."""
-        server = subprocess.Popen([*self._host, "iperf3", "-s", "-1", "--forceflush"], stdout=subprocess.PIPE,
-                                  stdin=subprocess.DEVNULL, text=True)
-        try:
-            while "Server listening" not in server.stdout.readline():
-                if server.poll() is not None:
-                    raise RuntimeError("iperf3 did not start")
-            text = self.session.run(f"iperf3 -c {HOST} -t {STREAM_SECONDS} -f m {options}", timeout=120)
-            server.communicate(timeout=30)
-        finally:
-            server.kill()
-            server.wait()
-        return float(re.search(r"([\d.]+) Mbits/sec.*receiver", text).group(1))
+        with iperf3.server(self._namespace):
+            report = self.session.run(f"iperf3 -c {HOST} -t {STREAM_SECONDS} -J {options}", timeout=120)
+        return iperf3.received(report) / 1e6
 
     def command_latency(self) -> float:
         """Microseconds that the kernel's driver waits for a command, its own average."""

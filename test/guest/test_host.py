@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The stock mlx5_core talks with this machine's network stack: its card's wire is a tap in a namespace here."""
 import os
-import re
 import subprocess
 
+import iperf3
 import pytest
 
 GUEST, HOST = "10.1.0.1", "10.1.0.2"
@@ -38,18 +38,10 @@ def ping(guest, count: int, options: str = "") -> None:
 
 
 def iperf(guest, options: str = "") -> float:
-    """@return Mbit/s that the receiver saw"""
-    server = subprocess.Popen(["ip", "netns", "exec", NAMESPACE, "iperf3", "-s", "-1", "--forceflush"], text=True,
-                              stdout=subprocess.PIPE, stdin=subprocess.DEVNULL)
-    try:
-        while "Server listening" not in server.stdout.readline():
-            assert server.poll() is None, "iperf3 did not start"
-        text = guest.run(f"iperf3 -c {HOST} -t 1 -f m {options}", timeout=120)
-        server.communicate(timeout=30)
-    finally:
-        server.kill()
-        server.wait()
-    return float(re.search(r"([\d.]+) Mbits/sec.*receiver", text).group(1))
+    """@return bit/s that the receiver saw"""
+    with iperf3.server(NAMESPACE):
+        report = guest.run(f"iperf3 -c {HOST} -t 1 -J {options}", timeout=120)
+    return iperf3.received(report)
 
 
 def test_ping(guest):
