@@ -46,13 +46,8 @@ inline void copy_target(std::byte* unit, const Operation& operation) noexcept {
 
 template <bool add>
 void copy_operands(std::byte* unit, const Operation& operation) noexcept {
-  const char second = add ? -1 : 15;
-  const char step = add ? 0 : 1;
-  const __m128i order =
-      _mm_setr_epi8(7, 6, 5, 4, 3, 2, 1, 0, second, static_cast<char>(second - step),
-                    static_cast<char>(second - 2 * step), static_cast<char>(second - 3 * step),
-                    static_cast<char>(second - 4 * step), static_cast<char>(second - 5 * step),
-                    static_cast<char>(second - 6 * step), static_cast<char>(second - 7 * step));
+  const __m128i order = add ? _mm_setr_epi8(7, 6, 5, 4, 3, 2, 1, 0, -1, -1, -1, -1, -1, -1, -1, -1)
+                            : _mm_setr_epi8(7, 6, 5, 4, 3, 2, 1, 0, 15, 14, 13, 12, 11, 10, 9, 8);
   store_unit(unit, _mm_shuffle_epi8(load_unit(&operation.operand), order));
 }
 

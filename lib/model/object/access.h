@@ -100,50 +100,7 @@ struct Mkey final : Object {
 
   /// Where `va` of an indirect key leads to; `length` is what the piece has from there on.
   /// @return false when no piece is there
-  bool locate(std::uint64_t va, KeyPiece& found) const noexcept {
-    constexpr std::uint32_t longest = 0x80000000;
-    std::uint64_t offset = va - start;
-    if (mode == Mode::equal_pieces) {
-      const std::uint64_t size = std::uint64_t{1} << log_page_size;
-      offset += start & (size - 1);
-      const std::uint64_t i = offset >> log_page_size;
-      if (i >= table.size()) return false;
-      const std::uint64_t within = offset & (size - 1);
-      found = {table[i].address + within, table[i].key,
-               static_cast<std::uint32_t>(size - within < longest ? size - within : longest)};
-      return true;
-    }
-    if (!table.empty() && table[0].key == KeyPiece::repeats) return locate_repeated(offset, found);
-    for (const KeyPiece& piece : table) {
-      const std::uint64_t size = piece.length != 0 ? piece.length : longest;
-      if (offset < size) {
-        found = {piece.address + offset, piece.key, static_cast<std::uint32_t>(size - offset)};
-        return true;
-      }
-      offset -= size;
-    }
-    return false;
-  }
-
-  /// The same of a key whose pieces repeat, each round a stride further.
-  bool locate_repeated(std::uint64_t offset, KeyPiece& found) const noexcept {
-    const KeyPiece& header = table[0];
-    const std::uint64_t rounds = header.address >> 32;
-    const std::size_t pieces = header.address & 0xffff;
-    if (header.length == 0 || offset / header.length >= rounds) return false;
-    const std::uint64_t round = offset / header.length;
-    offset %= header.length;
-    for (std::size_t i = 1; i <= pieces && i < table.size(); ++i) {
-      const std::uint32_t stride = table[i].length >> 16, bytes = table[i].length & 0xffff;
-      if (offset < bytes) {
-        found = {table[i].address + round * stride + offset, table[i].key,
-                 static_cast<std::uint32_t>(bytes - offset)};
-        return true;
-      }
-      offset -= bytes;
-    }
-    return false;
-  }
+  bool locate(std::uint64_t va, KeyPiece& found) const noexcept;
 
   PageList& pages() noexcept { return mode == Mode::umem ? umem->pages : own; }
 
@@ -165,6 +122,10 @@ struct Mkey final : Object {
   Ref<Umem> umem;
   PageList own;
   Array<KeyPiece> table;  ///< of an indirect key
+
+ private:
+  bool locate_equal(std::uint64_t offset, KeyPiece& found) const noexcept;
+  bool locate_repeated(std::uint64_t offset, KeyPiece& found) const noexcept;
 };
 
 }  // namespace chime::model

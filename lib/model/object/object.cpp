@@ -56,26 +56,6 @@ const char* name(Kind kind) noexcept {
   return "?";
 }
 
-const char* name(AccessError error) noexcept {
-  switch (error) {
-    case AccessError::none:
-      return "none";
-    case AccessError::key:
-      return "there is no such key";
-    case AccessError::pd:
-      return "the key belongs to another PD";
-    case AccessError::rights:
-      return "the key does not grant this access";
-    case AccessError::bounds:
-      return "the range is not within the key's";
-    case AccessError::memory:
-      return "the memory is not there";
-    case AccessError::free:
-      return "the key is in free state";
-  }
-  return "?";
-}
-
 const char* name(QueueState state) noexcept {
   switch (state) {
     case QueueState::reset:

@@ -17,14 +17,14 @@ constexpr auto ce_always = static_cast<std::uint8_t>(prm::wqe_ce::always);
 constexpr auto ce_first_error = static_cast<std::uint8_t>(prm::wqe_ce::on_first_error);
 
 constexpr std::uint32_t short_inline = 32, long_inline = 64;
+constexpr unsigned long_stride = 7;  ///< log2 of a CQE with room for 64 bytes before it
+
 Cq& receive_cq_of(const Qp& qp, const Srq* srq) noexcept {
   return srq && srq->type == Srq::Type::xrc ? *srq->cq : *qp.receive_cq;
 }
 std::uint32_t user_index_of(const Qp& qp, const Srq* srq) noexcept {
   return srq && srq->type == Srq::Type::xrc ? srq->user_index : qp.user_index;
 }
-
-constexpr unsigned long_stride = 7;  ///< log2 of a CQE with room for 64 bytes before it
 
 }  // namespace
 

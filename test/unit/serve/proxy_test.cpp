@@ -3,21 +3,13 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 
+#include "../support/quiet_wire.h"
 #include "model/profile.h"
 #include "proxy_device.h"
 #include "support.h"
 
 namespace chime::serve::test {
 namespace {
-
-class Wire final : public model::Wire {
- public:
-  void plug(model::WirePort*) noexcept override {}
-  void transmit(std::span<const model::Frame>) noexcept override {}
-  unsigned poll(unsigned) noexcept override { return 0; }
-  model::WireLink link() const noexcept override { return {true, 100'000}; }
-  std::uint32_t largest_frame() const noexcept override { return 9996; }
-};
 
 struct Messages final : model::pci::MessageTarget {
   void write(std::uint64_t, std::uint32_t) noexcept override {}
@@ -67,7 +59,7 @@ class Proxy : public ::testing::Test {
   model::Profile profile = std::move(*model::Profile::named("connectx6dx"));
   GuestMemory memory;
   Messages messages;
-  Wire wire;
+  chime::test::QuietWire wire;
   model::SystemClock clock;
   Findings findings;
   Qemu qemu;

@@ -2,39 +2,10 @@
 #include "support.h"
 
 #include <gtest/gtest.h>
-#include <rte_eal.h>
 
 #include <filesystem>
 
 namespace chime::serve::test {
-namespace {
-
-/// The wires need it.
-class Eal final : public ::testing::Environment {
- public:
-  void SetUp() override {
-    std::vector<std::string> args = {"test-serve",
-                                     "--no-huge",
-                                     "--no-pci",
-                                     "--no-shconf",
-                                     "-m",
-                                     "128",
-                                     "-l",
-                                     "0",
-                                     "--file-prefix=serve" + std::to_string(getpid()),
-                                     "--no-telemetry",
-                                     "--log-level=lib.eal:error"};
-    std::vector<char*> argv;
-    for (std::string& arg : args) argv.push_back(arg.data());
-    argv.push_back(nullptr);
-    ASSERT_GE(rte_eal_init(static_cast<int>(args.size()), argv.data()), 0);
-  }
-  void TearDown() override { rte_eal_cleanup(); }
-};
-
-const auto* const eal = ::testing::AddGlobalTestEnvironment(new Eal);
-
-}  // namespace
 
 std::size_t open_descriptors() {
   std::size_t count = 0;

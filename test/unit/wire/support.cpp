@@ -2,7 +2,6 @@
 #include "support.h"
 
 #include <rte_dev.h>
-#include <rte_eal.h>
 #include <rte_ethdev.h>
 #include <unistd.h>
 
@@ -11,35 +10,6 @@
 #include <thread>
 
 namespace chime::wire::test {
-
-namespace {
-
-class Eal final : public ::testing::Environment {
- public:
-  void SetUp() override {
-    std::string prefix = "--file-prefix=wire" + std::to_string(getpid());
-    std::vector<std::string> args = {"test-wire",
-                                     "--no-huge",
-                                     "--no-pci",
-                                     "--no-shconf",
-                                     "-m",
-                                     "128",
-                                     "-l",
-                                     "0",
-                                     prefix,
-                                     "--no-telemetry",
-                                     "--log-level=lib.eal:error"};
-    std::vector<char*> argv;
-    for (std::string& arg : args) argv.push_back(arg.data());
-    argv.push_back(nullptr);
-    ASSERT_GE(rte_eal_init(static_cast<int>(args.size()), argv.data()), 0);
-  }
-  void TearDown() override { rte_eal_cleanup(); }
-};
-
-const auto* const eal = ::testing::AddGlobalTestEnvironment(new Eal);
-
-}  // namespace
 
 std::string frame_bytes(std::size_t length, unsigned number) {
   std::string bytes(6, '\xff');

@@ -3,17 +3,10 @@
 
 #include <algorithm>
 
+#include "../../support/quiet_wire.h"
+
 namespace chime::test {
 namespace {
-
-class Wire final : public model::Wire {
- public:
-  void plug(model::WirePort*) noexcept override {}
-  void transmit(std::span<const model::Frame>) noexcept override {}
-  unsigned poll(unsigned) noexcept override { return 0; }
-  model::WireLink link() const noexcept override { return {true, 100'000}; }
-  std::uint32_t largest_frame() const noexcept override { return 9996; }
-};
 
 constexpr std::size_t in_entry = 16;
 constexpr std::size_t in_box = 512;
@@ -32,7 +25,7 @@ struct Machine::Around final : model::pci::MessageTarget, model::Clock, model::D
   }
 
   Machine& machine;
-  Wire wire;
+  QuietWire wire;
 };
 
 Machine::Machine(const char* profile, bool ready) : around_(std::make_unique<Around>(*this)) {

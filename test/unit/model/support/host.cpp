@@ -1,19 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "host.h"
 
+#include "../../support/quiet_wire.h"
 #include "model/card.h"
 
 namespace chime::test {
 namespace {
-
-class Wire final : public model::Wire {
- public:
-  void plug(model::WirePort*) noexcept override {}
-  void transmit(std::span<const model::Frame>) noexcept override {}
-  unsigned poll(unsigned) noexcept override { return 0; }
-  model::WireLink link() const noexcept override { return {true, 100'000}; }
-  std::uint32_t largest_frame() const noexcept override { return 9996; }
-};
 
 class Interrupts final : public model::Interrupts {
  public:
@@ -65,7 +57,7 @@ testing::AssertionResult Answer::is(model::Rule rule) const {
 
 struct Host::Around {
   explicit Around(Host& host) : diagnostics(host) {}
-  Wire wire;
+  QuietWire wire;
   Interrupts interrupts;
   Clock clock;
   Diagnostics diagnostics;
