@@ -11,26 +11,6 @@
 
 namespace chime::wire {
 
-namespace {
-
-/// Whether the probe of a port's device has ended. RTE_ETH_EVENT_NEW comes from the midst of it, and the port
-/// is valid soon after; the ethdev library asks for the device's driver, which the bus sets at the end.
-bool probed(std::uint16_t port, const char* name) noexcept {
-  rte_dev_iterator iterator{};
-  // It knows PCI and virtual devices. Others are as good as their word.
-  if (rte_eth_iterator_init(&iterator, name) != 0) return true;
-  std::uint16_t found;
-  while ((found = rte_eth_iterator_next(&iterator)) != RTE_MAX_ETHPORTS) {
-    if (found != port) continue;
-    const bool done = rte_dev_is_probed(iterator.device) != 0;
-    rte_eth_iterator_cleanup(&iterator);
-    return done;
-  }
-  return true;
-}
-
-}  // namespace
-
 Result<Owned<EthdevWire>> EthdevWire::make(const char* port_name, const char* ethdev, EthdevEvents& events,
                                            Executor& executor, model::Clock& clock) noexcept {
   auto made = make_owned<EthdevWire>("an ethdev's wire", events, executor, clock);
@@ -47,10 +27,7 @@ Result<Owned<EthdevWire>> EthdevWire::make(const char* port_name, const char* et
   events.add(wire);
   auto ok = wire.claim();
   if (!ok && ok.error().errnum != ENODEV) return fail(ok.error());
-  if (ok) {
-    std::lock_guard guard(wire.control_);
-    wire.look_after();
-  }
+  if (ok) events.look_after(wire);
   return made;
 }
 
@@ -156,6 +133,20 @@ void EthdevWire::appeared(std::uint16_t port) noexcept {
   wants_care_.store(Care::now);
 }
 
+bool EthdevWire::probed(std::uint16_t port, const char* name) noexcept {
+  rte_dev_iterator iterator{};
+  // It knows PCI and virtual devices. Others are as good as their word.
+  if (rte_eth_iterator_init(&iterator, name) != 0) return true;
+  std::uint16_t found;
+  while ((found = rte_eth_iterator_next(&iterator)) != RTE_MAX_ETHPORTS) {
+    if (found != port) continue;
+    const bool done = rte_dev_is_probed(iterator.device) != 0;
+    rte_eth_iterator_cleanup(&iterator);
+    return done;
+  }
+  return true;
+}
+
 bool EthdevWire::look_after() noexcept {
   std::uint16_t port = claimed_.load();
   if (port == none) return true;
@@ -165,7 +156,6 @@ bool EthdevWire::look_after() noexcept {
     let_go(port);
     return true;
   }
-  if (!probed(port, ethdev_.text())) return false;
   if (was_ready_) {
     if (prepared_.port == port) return true;
     if (auto ok = prepare(port); !ok) {

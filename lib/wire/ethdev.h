@@ -71,6 +71,11 @@ class EthdevWire final : public BareWire {
   Result<> start(std::uint16_t port) noexcept;
   // For EthdevEvents.
   void appeared(std::uint16_t port) noexcept;
+  /// Whether the probe of a port's device has ended. RTE_ETH_EVENT_NEW comes from the midst of it, and the
+  /// port is valid soon after; the ethdev library asks for the device's driver, which the bus sets at the
+  /// end. Takes the bus's lock, which whoever waits in gone() holds: not to be called under control_.
+  static bool probed(std::uint16_t port, const char* name) noexcept;
+  /// @return false when it is too early
   bool look_after() noexcept;
   void gone(std::uint16_t port) noexcept;
 
@@ -103,8 +108,10 @@ class EthdevWire final : public BareWire {
 
   std::atomic<std::uint16_t> claimed_{none};
   std::atomic<std::uint32_t> largest_{standard_frame};
-  enum class Care : std::uint8_t { none, now, later };
+  /// `checked`: chosen, and nothing is locked yet.
+  enum class Care : std::uint8_t { none, now, checked, later };
   std::atomic<Care> wants_care_{Care::none};
+  std::uint64_t care_turn_ = 0;      // EthdevEvents': of the last who chose it
   std::atomic<bool> pulled_{false};  ///< RTE_ETH_EVENT_INTR_RMV, and not gone yet
 
   std::mutex control_;

@@ -126,25 +126,19 @@ void EthdevEvents::gone(std::uint16_t port) noexcept {
   }
 }
 
-void EthdevEvents::on_alarm(void* self) noexcept {
-  auto& events = *static_cast<EthdevEvents*>(self);
+void EthdevEvents::look_after(EthdevWire& wire) noexcept {
   using Care = EthdevWire::Care;
-  bool again = false;
-  for (;;) {
-    EthdevWire* wire;
-    {
-      std::lock_guard guard(events.lock_);
-      for (wire = events.first_; wire; wire = wire->next_) {
-        if (wire->wants_care_.load() != Care::now) continue;
-        bool free = wire->control_.try_lock();
-        wire->wants_care_.store(free ? Care::none : Care::later);
-        if (free) break;
-      }
-    }
-    if (!wire) break;
-    if (!wire->look_after()) wire->wants_care_.store(Care::later);
-    wire->control_.unlock();
+  wire.wants_care_.store(Care::now);
+  look_after_one(&wire);
+  if (wire.wants_care_.load() != Care::none) wake();
+}
+
+void EthdevEvents::on_alarm(void* self) noexcept {
+  using Care = EthdevWire::Care;
+  auto& events = *static_cast<EthdevEvents*>(self);
+  while (events.look_after_one(nullptr)) {
   }
+  bool again = false;
   {
     std::lock_guard guard(events.lock_);
     for (EthdevWire* wire = events.first_; wire; wire = wire->next_) {
@@ -153,6 +147,40 @@ void EthdevEvents::on_alarm(void* self) noexcept {
     }
   }
   if (again) rte_eal_alarm_set(1000, on_alarm, self);
+}
+
+bool EthdevEvents::look_after_one(const EthdevWire* only) noexcept {
+  using Care = EthdevWire::Care;
+  EthdevWire* wire;
+  std::uint64_t turn;
+  std::uint16_t port;
+  Name ethdev;
+  {
+    std::lock_guard guard(lock_);
+    wire = first_;
+    while (wire && ((only && wire != only) || wire->wants_care_.load() != Care::now)) wire = wire->next_;
+    if (!wire) return false;
+    wire->wants_care_.store(Care::checked);
+    turn = wire->care_turn_ = ++care_turns_;
+    port = wire->claimed_.load();
+    ethdev = wire->ethdev_;
+  }
+  // The bus's lock is held by who removes a device and waits for us in gone(): nothing may be locked here,
+  // and the wire may end meanwhile.
+  const bool probed = port == EthdevWire::none || EthdevWire::probed(port, ethdev.text());
+  {
+    std::lock_guard guard(lock_);
+    const EthdevWire* listed = first_;
+    while (listed && listed != wire) listed = listed->next_;
+    // It has ended, or another port has appeared for it, which has its own turn.
+    if (!listed || wire->care_turn_ != turn || wire->wants_care_.load() != Care::checked) return true;
+    const bool free = probed && wire->control_.try_lock();
+    wire->wants_care_.store(free ? Care::none : Care::later);
+    if (!free) return true;
+  }
+  if (!wire->look_after()) wire->wants_care_.store(Care::later);
+  wire->control_.unlock();
+  return true;
 }
 
 }  // namespace chime::wire

@@ -42,18 +42,23 @@ class EthdevEvents {
   std::atomic<std::uint32_t>& of(std::uint16_t port) noexcept { return bits_[port]; }
   PoolShelf& pools() noexcept { return pools_; }
   int logtype() const noexcept { return logtype_; }
+  /// Calls its look_after(), or does so soon, when it is too early.
+  void look_after(EthdevWire& wire) noexcept;
   /// Calls look_after() of wires that want it, soon, in EAL's alarm thread.
   void wake() noexcept;
 
  private:
   static int on_event(std::uint16_t port, rte_eth_event_type event, void* self, void*) noexcept;
   static void on_alarm(void* self) noexcept;
+  /// @return whether there was one
+  bool look_after_one(const EthdevWire* only) noexcept;
   void appeared(std::uint16_t port) noexcept;
   void gone(std::uint16_t port) noexcept;
   void unregister() noexcept;
 
   std::mutex lock_;
   EthdevWire* first_ = nullptr;
+  std::uint64_t care_turns_ = 0;
   std::array<std::atomic<std::uint32_t>, RTE_MAX_ETHPORTS> bits_{};
   std::atomic<unsigned> running_{0};
   PoolShelf pools_;

@@ -29,6 +29,10 @@ ConfigIdentity config_of(const Profile& profile) noexcept {
           .msix_pending = msix_pending};
 }
 
+/// Steps of the datapath that fit between the last doorbell of a queue and a command; on a card they are
+/// microseconds, and the command's way through the kernel is longer.
+constexpr unsigned steps_before_command = 16;
+
 constexpr std::uint32_t swapped(std::uint32_t value) noexcept {
   return __builtin_bswap32(value);
 }
@@ -179,7 +183,12 @@ void Function::State::write_segment(std::uint32_t offset, std::uint32_t value) n
       break;
     case InitSegment::Effect::doorbell:
       // Failed firmware answers nothing; software's time-out finds that.
-      if (hca && !segment.failed()) commands->ring(*hca, segment.command_queue(), segment.doorbell());
+      if (!hca || segment.failed()) break;
+      // Both may have been waiting in one socket: a resize of a CQ has to find the completions of what was
+      // rung.
+      for (unsigned i = 0; i < steps_before_command && hca->step() != 0; ++i) {
+      }
+      commands->ring(*hca, segment.command_queue(), segment.doorbell());
       break;
     case InitSegment::Effect::interface:
       // A fast teardown ends so: nothing may reach host memory any more.
