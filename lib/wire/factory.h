@@ -69,7 +69,8 @@ class Port : public model::Wire {
 
   /// Whether somebody beside the wire answers for the port's addresses (WireSpec::responder).
   virtual bool answers() const noexcept { return false; }
-  /// Replaces the addresses that are answered for.
+  /// Replaces the addresses that are answered for; all-zero ones are nobody's. Can't fail when there are as
+  /// many as the last time.
   virtual Result<> answer_for(std::span<const OwnAddress> addresses) noexcept {
     static_cast<void>(addresses);
     return {};

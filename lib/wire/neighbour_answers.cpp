@@ -48,17 +48,21 @@ std::uint16_t sum_of(std::span<const std::uint8_t> frame, std::size_t length) no
 }  // namespace
 
 Result<> NeighbourAnswers::set(std::span<const OwnAddress> addresses) noexcept {
-  auto copy = Array<OwnAddress>::make(addresses.size(), "addresses that a wire answers for");
-  if (!copy) return fail(copy.error());
-  std::ranges::copy(addresses, copy->begin());
-  addresses_ = std::move(*copy);
+  if (addresses.size() != addresses_.size()) {
+    auto room = Array<OwnAddress>::make(addresses.size(), "addresses that a wire answers for");
+    if (!room) return fail(room.error());
+    addresses_ = std::move(*room);
+  }
+  std::ranges::copy(addresses, addresses_.begin());
   return {};
 }
 
 const OwnAddress* NeighbourAnswers::find(std::span<const std::uint8_t, 16> ip) const noexcept {
-  for (const OwnAddress& own : addresses_)
-    if (std::ranges::equal(own.ip, ip)) return &own;
-  return nullptr;
+  const auto is_zero = [](std::uint8_t byte) { return byte == 0; };
+  if (std::ranges::all_of(ip, is_zero)) return nullptr;
+  const auto own =
+      std::ranges::find_if(addresses_, [&](const OwnAddress& a) { return std::ranges::equal(a.ip, ip); });
+  return own == addresses_.end() ? nullptr : &*own;
 }
 
 bool NeighbourAnswers::take(const model::Frame& frame) noexcept {

@@ -38,21 +38,21 @@ Result<> EmbeddedPort::open() noexcept {
   change_fd_ = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
   if (change_fd_ < 0) return fail(errno, "the port's change descriptor: eventfd: %s", std::strerror(errno));
   if (auto done = on_loop(loop_, [&] { return write_unicast(kernel_, mac_, {}); }); !done) return done;
+  if (!wire_.answers()) return {};
+  auto room = Array<wire::OwnAddress>::make(gid_count(), "addresses of the port");
+  if (!room) return fail(room.error());
+  answered_ = std::move(*room);
   return answer_for_gids();
 }
 
-/// A host's kernel answers ARP and neighbour discovery for the addresses that it gave the card.
+/// A host's kernel answers ARP and neighbour discovery for the addresses that it gave the card. After the
+/// first time there is room for all, and it succeeds.
 Result<> EmbeddedPort::answer_for_gids() noexcept {
-  if (!wire_.answers()) return {};
-  const unsigned count = gid_count();
-  auto addresses = Array<wire::OwnAddress>::make(count, "addresses of the port");
-  if (!addresses) return fail(addresses.error());
-  std::size_t known = 0;
-  for (unsigned i = 0; i < count; ++i) {
+  for (unsigned i = 0; i < answered_.size(); ++i) {
     const auto entry = gid(i);
-    if (entry) (*addresses)[known++] = {entry->raw, entry->mac};
+    answered_[i] = entry ? wire::OwnAddress{entry->raw, entry->mac} : wire::OwnAddress{};
   }
-  return wire_.answer_for(addresses->span().first(known));
+  return wire_.answer_for(answered_.span());
 }
 
 EmbeddedPort::~EmbeddedPort() {
@@ -189,8 +189,8 @@ Result<unsigned> EmbeddedPort::add_address(std::span<const std::uint8_t> address
   const std::scoped_lock lock(mutex_);
   entry.mac = mac_;
   auto place = on_loop(loop_, [&] { return add_gid(kernel_, entry); });
-  if (place)
-    if (auto done = answer_for_gids(); !done) return fail(done.error());
+  if (!place) return place;
+  if (auto done = answer_for_gids(); !done) return fail(done.error());
   return place;
 }
 

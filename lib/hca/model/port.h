@@ -65,6 +65,7 @@ class EmbeddedPort final : public Port {
   std::mutex mutex_;  ///< of what follows, and of a change as a whole
   MacAddress mac_;
   Array<MacAddress> unicast_;
+  Array<wire::OwnAddress> answered_;  ///< a place for each GID; empty ones are zero
   bool promiscuous_ = false;
   bool all_multicast_ = false;
 };
