@@ -150,6 +150,8 @@ constexpr Entry entries[] = {
     CHIME_ENTRY(set_l2_table_entry, up),
     CHIME_ENTRY(query_l2_table_entry, up),
     CHIME_ENTRY(delete_l2_table_entry, up),
+    CHIME_ENTRY(add_vxlan_udp_dport, up),
+    CHIME_ENTRY(delete_vxlan_udp_dport, up),
     CHIME_ENTRY(access_reg, enabled, From::kernel),
 };
 

@@ -139,7 +139,7 @@ CHIME_COMMAND(alloc_q_counter);
 CHIME_COMMAND(query_q_counter);
 CHIME_COMMAND(dealloc_q_counter);
 
-// vport.cpp, vport_counter.cpp, l2_table.cpp
+// vport.cpp, vport_counter.cpp, l2_table.cpp, vxlan_port.cpp
 CHIME_COMMAND(query_nic_vport_context);
 CHIME_COMMAND(modify_nic_vport_context);
 CHIME_COMMAND(query_hca_vport_pkey);
@@ -150,6 +150,8 @@ CHIME_COMMAND(query_vnic_env);
 CHIME_COMMAND(set_l2_table_entry);
 CHIME_COMMAND(query_l2_table_entry);
 CHIME_COMMAND(delete_l2_table_entry);
+CHIME_COMMAND(add_vxlan_udp_dport);
+CHIME_COMMAND(delete_vxlan_udp_dport);
 
 // register/access_reg.cpp
 CHIME_COMMAND(access_reg);

@@ -129,6 +129,8 @@ constexpr RuleInfo table[] = {
     {Rule::capability_raise, "capability.raise", S::bad_param,
      "A capability can be set to at most what the card can do."},
     {Rule::issi, "issi.unknown", S::bad_param, "The card does not know this interface step."},
+    {Rule::vxlan_port, "vxlan.port", S::bad_param, "The UDP port can't carry VXLAN, or does not."},
+    {Rule::vxlan_ports, "vxlan.ports", S::exceed_lim, "As many UDP ports carry VXLAN as can."},
 
     {Rule::qp_service, "qp.service", S::bad_param, "The card has no queue pairs of this service."},
     {Rule::qp_size, "qp.size", S::bad_param, "A ring of the queue pair is larger than the card allows."},

@@ -115,6 +115,8 @@ enum class Rule : std::uint16_t {
   capability_type = 0x090a,
   capability_raise = 0x090b,
   issi = 0x090d,
+  vxlan_port = 0x090e,
+  vxlan_ports = 0x090f,
 
   // queue pairs and RoCE addresses
   qp_service = 0x0a01,

@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <cstring>
 
+#include "model/datapath/checksum_flags.h"
 #include "model/packet/bytes.h"
 #include "model/packet/checksum.h"
-#include "prm/wqe.h"
 
 namespace chime::model {
 namespace {
@@ -18,7 +18,7 @@ constexpr std::uint8_t fin_and_psh = 0x09, cwr = 0x80;
 }  // namespace
 
 bool LargeSend::begin(std::span<const std::byte> header, std::uint32_t mss, std::uint32_t cs_flags,
-                      std::span<const Segment> payload) noexcept {
+                      std::span<const Segment> payload, const net::VxlanPorts& vxlan) noexcept {
   if (header.size() > header_.size() || payload.size() > payload_.size() || mss == 0) return false;
   header_size_ = static_cast<std::uint32_t>(header.size());
   std::copy(header.begin(), header.end(), header_.begin());
@@ -30,16 +30,23 @@ bool LargeSend::begin(std::span<const std::byte> header, std::uint32_t mss, std:
   mss_ = mss;
   left_ = 0;
   for (const Segment& segment : payload) left_ += segment.length;
-  checksums_ = 0;
-  if ((cs_flags & (prm::eth_l3_csum | prm::eth_l3_inner_csum)) != 0) checksums_ |= net::insert_l3;
-  if ((cs_flags & (prm::eth_l4_csum | prm::eth_l4_inner_csum)) != 0) checksums_ |= net::insert_l4;
-
   // The lengths in the request's headers are the whole's, or 0: with those of one frame they can be parsed.
-  const std::uint32_t first = std::min(mss, left_);
-  headers_ = net::parse(header_.data(), header_size_, header_size_ + first);
+  const std::uint32_t first = std::min(mss, left_), frame = header_size_ + first;
+  outer_ = {};
+  headers_ = net::parse(header_.data(), header_size_, frame);
   if (headers_.l3 == net::L3::none) return false;
-  write_lengths(header_.data(), first);
-  headers_ = net::parse(header_.data(), header_size_, header_size_ + first);
+  write_lengths(header_.data(), headers_, first);
+  headers_ = net::parse(header_.data(), header_size_, frame);
+  if (net::Headers inner; headers_.payload_offset != header_size_ &&
+                          net::parse_tunnelled(inner, header_.data(), header_size_, headers_, vxlan)) {
+    write_lengths(header_.data(), headers_, first);
+    write_lengths(header_.data(), inner, first);
+    outer_ = headers_;
+    net::parse_tunnelled(headers_, header_.data(), header_size_, outer_, vxlan);
+  }
+  const ChecksumFlags flags = checksum_flags(cs_flags, outer_.l3 != net::L3::none);
+  checksums_ = flags.inner;
+  outer_checksums_ = flags.outer;
   return (headers_.l4 == net::L4::tcp || headers_.l4 == net::L4::udp) &&
          headers_.payload_offset == header_size_;
 }
@@ -64,11 +71,11 @@ bool LargeSend::next(SendBatch& batch) noexcept {
   left_ -= bytes;
   Frame frame{&batch.segments[first], batch.segment_count - first, header_size_ + bytes};
   write_header(front, bytes);
-  if (checksums_ != 0) {
-    net::Headers headers = headers_;
-    headers.ip_end = static_cast<std::uint16_t>(frame.length);
-    net::insert_checksums(front, headers, {frame.segments, frame.segment_count}, checksums_);
-  }
+  headers_.ip_end = outer_.ip_end = static_cast<std::uint16_t>(frame.length);
+  const std::span<const Segment> whole{frame.segments, frame.segment_count};
+  if (checksums_ != 0) net::insert_checksums(front, headers_, whole, checksums_);
+  // After the inner ones, which it covers.
+  if (outer_checksums_ != 0) net::insert_checksums(front, outer_, whole, outer_checksums_);
   if (frame.length < smallest_frame) {
     batch.segments[batch.segment_count++] = {padding, smallest_frame - frame.length};
     ++frame.segment_count;
@@ -79,27 +86,35 @@ bool LargeSend::next(SendBatch& batch) noexcept {
   return true;
 }
 
-void LargeSend::write_lengths(std::byte* front, std::uint32_t payload) const noexcept {
-  const auto ip = static_cast<std::uint16_t>(header_size_ - headers_.l3_offset + payload);
-  std::byte* const l3 = front + headers_.l3_offset;
-  if (headers_.l3 == net::L3::ipv4) {
+void LargeSend::write_lengths(std::byte* front, const net::Headers& headers,
+                              std::uint32_t payload) const noexcept {
+  const auto ip = static_cast<std::uint16_t>(header_size_ - headers.l3_offset + payload);
+  std::byte* const l3 = front + headers.l3_offset;
+  if (headers.l3 == net::L3::ipv4) {
     net::store_be(l3 + ipv4_length, ip);
   } else {
     net::store_be(l3 + ipv6_length, static_cast<std::uint16_t>(ip - ipv6_header));
   }
-  if (headers_.l4 == net::L4::udp) {
-    net::store_be(front + headers_.l4_offset + udp_length,
-                  static_cast<std::uint16_t>(header_size_ - headers_.l4_offset + payload));
+  if (headers.l4 == net::L4::udp) {
+    net::store_be(front + headers.l4_offset + udp_length,
+                  static_cast<std::uint16_t>(header_size_ - headers.l4_offset + payload));
   }
+}
+
+void LargeSend::write_identification(std::byte* front, const net::Headers& headers) const noexcept {
+  if (headers.l3 != net::L3::ipv4) return;
+  std::byte* const at = front + headers.l3_offset + ipv4_identification;
+  net::store_be(at, static_cast<std::uint16_t>(net::load_be<std::uint16_t>(at) + sent_));
 }
 
 void LargeSend::write_header(std::byte* front, std::uint32_t payload) noexcept {
   std::memcpy(front, header_.data(), header_size_);
-  write_lengths(front, payload);
-  if (headers_.l3 == net::L3::ipv4) {
-    std::byte* const at = front + headers_.l3_offset + ipv4_identification;
-    net::store_be(at, static_cast<std::uint16_t>(net::load_be<std::uint16_t>(at) + sent_));
+  if (outer_.l3 != net::L3::none) {
+    write_lengths(front, outer_, payload);
+    write_identification(front, outer_);
   }
+  write_lengths(front, headers_, payload);
+  write_identification(front, headers_);
   if (headers_.l4 != net::L4::tcp) return;
   std::byte* const tcp = front + headers_.l4_offset;
   net::store_be(tcp + tcp_sequence, net::load_be<std::uint32_t>(tcp + tcp_sequence) + sent_ * mss_);

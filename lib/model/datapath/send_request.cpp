@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "model/datapath/send_request.h"
 
+#include "model/datapath/checksum_flags.h"
 #include "model/datapath/gather.h"
 #include "model/packet/bytes.h"
 #include "model/packet/checksum.h"
@@ -126,7 +127,8 @@ SendOutcome SendRequest::begin_large(Sq& sq, const std::byte* wqe, std::uint32_t
   }
   const std::span<const Segment> payload(batch_.segments.data(), batch_.segment_count);
   batch_.segment_count = 0;
-  if (length == 0 || !large.begin({wqe + inline_header_at, header}, eth->mss, eth->cs_flags, payload)) {
+  if (length == 0 ||
+      !large.begin({wqe + inline_header_at, header}, eth->mss, eth->cs_flags, payload, vxlan_)) {
     return {Fault::wqe_large_send, eth->mss};
   }
   return {};
@@ -213,7 +215,9 @@ void SendRequest::rewrite(Frame& frame, Segment* slot, std::uint32_t cs_flags, s
   }
 
   std::uint32_t taken = 0;  // of the original frame
-  net::Headers headers;
+  net::Headers headers, inner;
+  const bool asks_inner = (cs_flags & (prm::eth_l3_inner_csum | prm::eth_l4_inner_csum)) != 0;
+  bool tunnelled = false;
   for (const std::uint32_t room : {net::usual_header_room, net::largest_header_room}) {
     taken = std::min(frame.length, room);
     constexpr std::uint32_t addresses = 12;
@@ -225,7 +229,8 @@ void SendRequest::rewrite(Frame& frame, Segment* slot, std::uint32_t cs_flags, s
       net::store_be(front + addresses, tag);
     }
     headers = net::parse(front, taken + added, length);
-    if (!headers.wants_more) break;
+    tunnelled = asks_inner && net::parse_tunnelled(inner, front, taken + added, headers, vxlan_);
+    if (!headers.wants_more && !inner.wants_more) break;
   }
 
   // The front replaces what was taken.
@@ -244,10 +249,11 @@ void SendRequest::rewrite(Frame& frame, Segment* slot, std::uint32_t cs_flags, s
   *begin = {front, taken + added};
   frame = {begin, left + 1, length};
 
-  unsigned which = 0;
-  if ((cs_flags & (prm::eth_l3_csum | prm::eth_l3_inner_csum)) != 0) which |= net::insert_l3;
-  if ((cs_flags & (prm::eth_l4_csum | prm::eth_l4_inner_csum)) != 0) which |= net::insert_l4;
-  if (which != 0) net::insert_checksums(front, headers, {frame.segments, frame.segment_count}, which);
+  const ChecksumFlags which = checksum_flags(cs_flags, tunnelled);
+  const std::span<const Segment> whole{frame.segments, frame.segment_count};
+  // The outer ones cover the inner.
+  if (which.inner != 0) net::insert_checksums(front, tunnelled ? inner : headers, whole, which.inner);
+  if (which.outer != 0) net::insert_checksums(front, headers, whole, which.outer);
 }
 
 }  // namespace chime::model

@@ -22,7 +22,8 @@ struct SendOutcome {
 /// Makes one frame of the batch out of a SEND request.
 class SendRequest {
  public:
-  SendRequest(Keys& keys, SendBatch& batch) noexcept : keys_(keys), batch_(batch) {}
+  SendRequest(Keys& keys, const net::VxlanPorts& vxlan, SendBatch& batch) noexcept
+      : keys_(keys), vxlan_(vxlan), batch_(batch) {}
 
   /// @param wqe the request in one piece
   /// @param ds  its 16-byte units, 2 to 63
@@ -47,6 +48,7 @@ class SendRequest {
   bool enough_inline(const Sq& sq, const Frame& frame, std::uint32_t inline_size) const noexcept;
 
   Keys& keys_;
+  const net::VxlanPorts& vxlan_;
   SendBatch& batch_;
 };
 

@@ -24,7 +24,7 @@ class Transmit {
         keys_(keys),
         port_(port),
         batch_(batch),
-        request_(keys, batch) {}
+        request_(keys, card.port.vxlan_ports, batch) {}
 
   /// A store to the BlueFlame register: the first 8 bytes of a control segment.
   void ring(Uar& uar, std::uint64_t value) noexcept;

@@ -6,6 +6,7 @@
 
 #include "base/array.h"
 #include "model/object/sparse.h"
+#include "model/packet/tunnel.h"
 
 /// @file
 /// The card's port, and the NIC's virtual port on it.
@@ -81,6 +82,7 @@ struct PhysicalPort {
   std::uint32_t ext_speeds_admin = 0;  ///< PTYS.ext_eth_proto_admin; 0 all
   std::uint32_t fec_admin = 0;         ///< PPLM.fec_override_admin_*, the word that has them; 0 automatic
   bool autonegotiation_off = false;
+  net::VxlanPorts vxlan_ports;
   bool pause_transmit = false;
   bool pause_receive = false;
 

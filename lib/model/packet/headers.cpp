@@ -48,13 +48,13 @@ struct Parser {
     out.ip_end = static_cast<std::uint16_t>(out.ip_length_ok ? end : std::min(frame_length, furthest));
   }
 
-  void l2() noexcept {
-    if (!has(0, ethernet_header)) {
+  void l2(std::uint32_t begin) noexcept {
+    if (!has(begin, ethernet_header)) {
       out.l3_offset = out.payload_offset = static_cast<std::uint16_t>(available);
       return;
     }
-    std::uint32_t at = ethernet_header;
-    std::uint16_t type = load_be<std::uint16_t>(frame + 12);
+    std::uint32_t at = begin + ethernet_header;
+    std::uint16_t type = load_be<std::uint16_t>(frame + begin + 12);
     while ((type == ethertype_cvlan || type == ethertype_svlan) && out.vlans < max_vlans &&
            has(at, vlan_tag_size)) {
       out.vlan_type[out.vlans] = type;
@@ -63,6 +63,10 @@ struct Parser {
       type = load_be<std::uint16_t>(frame + at + 2);
       at += vlan_tag_size;
     }
+    l3(at, type);
+  }
+
+  void l3(std::uint32_t at, std::uint16_t type) noexcept {
     out.ethertype = type;
     out.l3_offset = out.payload_offset = static_cast<std::uint16_t>(at);
     if (type == ethertype_ipv4) {
@@ -213,7 +217,18 @@ void parse(Headers& headers, const std::byte* frame, std::uint32_t available,
   if (parse_plain(headers, frame, available, frame_length)) return;
   headers = {};
   Parser parser{frame, available, frame_length, headers};
-  parser.l2();
+  parser.l2(0);
+}
+
+void parse_inner(Headers& headers, const std::byte* frame, std::uint32_t available,
+                 std::uint32_t frame_length, std::uint32_t at, std::uint16_t ethertype) noexcept {
+  headers = {};
+  Parser parser{frame, available, frame_length, headers};
+  if (ethertype == 0) {
+    parser.l2(at);
+  } else {
+    parser.l3(at, ethertype);
+  }
 }
 
 }  // namespace chime::net

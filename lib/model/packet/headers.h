@@ -50,6 +50,12 @@ inline Headers parse(const std::byte* frame, std::uint32_t available, std::uint3
   return headers;
 }
 
+/// Parses a frame or datagram that begins at `at` within a frame: what a tunnel carries. Offsets count from
+/// the frame's first byte all the same.
+/// @param ethertype of the datagram; 0: there is an Ethernet header
+void parse_inner(Headers& headers, const std::byte* frame, std::uint32_t available,
+                 std::uint32_t frame_length, std::uint32_t at, std::uint16_t ethertype) noexcept;
+
 /// Bytes that suffice for everything parse() understands in all but contrived extension chains.
 inline constexpr std::uint32_t usual_header_room = 128;
 inline constexpr std::uint32_t largest_header_room = 512;

@@ -222,8 +222,8 @@ TEST_F(EthdevLifeTest, GoesAndComesBack) {
   }
 }
 
-// Who removes a device holds its bus's lock and waits until nobody looks after the port; who looks after it asks
-// the bus whether its probe has ended.
+// Who removes a device holds its bus's lock and waits until nobody looks after the port; who looks after it
+// asks the bus whether its probe has ended.
 TEST_F(EthdevLifeTest, GoesWhileItIsLookedAfter) {
   RingPeer peer("peer");
   Plugged card(make("net_chime0", peer.port_name()));

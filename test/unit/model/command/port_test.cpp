@@ -108,6 +108,28 @@ TEST(Vport, HasCounters) {
   EXPECT_TRUE(host.run(env).ok());
 }
 
+TEST(VxlanPorts, ComeAndGo) {
+  Host host;
+  const auto add = [&](unsigned port) {
+    Call<prm::add_vxlan_udp_dport> call;
+    call.in.set(prm::add_vxlan_udp_dport_in::vxlan_udp_port, port);
+    return host.run(call);
+  };
+  const auto remove = [&](unsigned port) {
+    Call<prm::delete_vxlan_udp_dport> call;
+    call.in.set(prm::delete_vxlan_udp_dport_in::vxlan_udp_port, port);
+    return host.run(call);
+  };
+  EXPECT_TRUE(add(4789).ok()) << "Linux adds IANA's, which is there";
+  for (const unsigned port : {1u, 65535u, 8472u}) EXPECT_TRUE(add(port).ok());
+  EXPECT_TRUE(add(2).is(Rule::vxlan_ports));
+  EXPECT_TRUE(add(8472).ok()) << "no more than before";
+  EXPECT_TRUE(remove(8472).ok());
+  EXPECT_TRUE(remove(8472).is(Rule::vxlan_port));
+  EXPECT_TRUE(add(2).ok());
+  EXPECT_TRUE(add(0).is(Rule::vxlan_port));
+}
+
 TEST(L2Table, KeepsAddresses) {
   Host host;
   Call<prm::set_l2_table_entry> set;
