@@ -1,10 +1,23 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include "model/command/domain.h"
+
 #include "model/command/handlers.h"
 
 /// @file
 /// Objects that only group or admit others: UAR pages, protection, transport and XRC domains.
 
 namespace chime::model {
+
+bool read_transport_domain(Command& c, std::uint32_t number, Ref<TransportDomain>& domain) noexcept {
+  if (number == 0) return true;
+  auto* found = c.find(c.card.transport_domains, number);
+  if (found) domain = Ref<TransportDomain>(found);
+  return found != nullptr;
+}
+
+std::uint32_t number_of(const Ref<TransportDomain>& domain) noexcept {
+  return domain ? domain->number : 0;
+}
 
 void alloc_uar(Command& c, In<prm::alloc_uar>, Out<prm::alloc_uar> out) noexcept {
   auto uar = c.make<Uar>();

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include "model/command/domain.h"
 #include "model/command/handlers.h"
 
 namespace chime::model {
@@ -102,8 +103,7 @@ void create_tir(Command& c, In<prm::create_tir> in, Out<prm::create_tir> out) no
   auto tir = c.make<Tir>();
   HashIn hash;
   if (!tir || !read_hash(c, tirc, hash)) return;
-  TransportDomain* domain = c.find(c.card.transport_domains, tirc.get(T::transport_domain));
-  if (!domain) return;
+  if (!read_transport_domain(c, tirc.get(T::transport_domain), tir->transport_domain)) return;
 
   switch (tirc.get(T::disp_type)) {
     case prm::tirc_disp_type::direct: {
@@ -122,7 +122,6 @@ void create_tir(Command& c, In<prm::create_tir> in, Out<prm::create_tir> out) no
       return c.refuse(Rule::tir_dispatch, 0, "disp_type %u; there are 0 direct, 1 indirect",
                       static_cast<unsigned>(tirc.get(T::disp_type)));
   }
-  tir->transport_domain = Ref<TransportDomain>(domain);
   tir->tunneled_offload = tirc.get(T::tunneled_offload_en);
   tir->self_loopback_block = static_cast<std::uint8_t>(tirc.get(T::self_lb_block));
   put_hash(hash, *tir);
@@ -172,7 +171,7 @@ void query_tir(Command& c, In<prm::query_tir> in, Out<prm::query_tir> out) noexc
       .set(T::tunneled_offload_en, tir->tunneled_offload)
       .set(T::rx_hash_fn, static_cast<prm::rx_hash_fn>(tir->hash))
       .set(T::self_lb_block, tir->self_loopback_block)
-      .set(T::transport_domain, tir->transport_domain->number);
+      .set(T::transport_domain, number_of(tir->transport_domain));
   for (std::size_t i = 0; i < 10; ++i) {
     std::uint32_t word = 0;
     for (std::size_t b = 0; b < 4; ++b) word = word << 8 | tir->toeplitz_key[i * 4 + b];

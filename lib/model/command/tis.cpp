@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include "model/command/domain.h"
 #include "model/command/handlers.h"
 
 namespace chime::model {
@@ -15,11 +16,8 @@ void create_tis(Command& c, In<prm::create_tis> in, Out<prm::create_tis> out) no
       !c.absent(tisc.get(T::underlay_qpn), Rule::tis_feature, "underlay_qpn")) {
     return;
   }
-  TransportDomain* domain = c.find(c.card.transport_domains, tisc.get(T::transport_domain));
-  if (!domain) return;
   auto tis = c.make<Tis>();
-  if (!tis) return;
-  tis->transport_domain = Ref<TransportDomain>(domain);
+  if (!tis || !read_transport_domain(c, tisc.get(T::transport_domain), tis->transport_domain)) return;
   tis->priority = static_cast<std::uint8_t>(tisc.get(T::prio));
   if (auto* made = c.publish(c.card.tises, std::move(tis))) out.set(prm::create_tis_out::tisn, made->number);
 }
@@ -42,7 +40,7 @@ void query_tis(Command& c, In<prm::query_tis> in, Out<prm::query_tis> out) noexc
   if (!tis) return;
   out.at(prm::query_tis_out::tis_context)
       .set(T::prio, tis->priority)
-      .set(T::transport_domain, tis->transport_domain->number);
+      .set(T::transport_domain, number_of(tis->transport_domain));
 }
 
 void destroy_tis(Command& c, In<prm::destroy_tis> in, Out<prm::destroy_tis>) noexcept {

@@ -170,6 +170,20 @@ TEST_F(Spread, LoopbackIsBlockedWhereTheCardCan) {
   EXPECT_TRUE(bench.run(modify).is(Rule::tir_modify));
 }
 
+/// net_mlx5 22.11 makes the TIR of its drop queue before it has a transport domain.
+TEST_F(Spread, ATransportDomainIsNotNeeded) {
+  auto tir = user.tir_call(rqs[0]);
+  tir.in.at(prm::create_tir_in::ctx).set(T::transport_domain, 0);
+  ASSERT_TRUE(user.run(tir).ok());
+  Call<prm::query_tir> query;
+  query.in.set(prm::query_tir_in::tirn, tir.out.get(prm::create_tir_out::tirn));
+  ASSERT_TRUE(user.run(query).ok());
+  EXPECT_EQ(query.out.at(prm::query_tir_out::tir_context).get(T::transport_domain), 0u);
+  auto tis = user.tis_call();
+  tis.in.at(prm::create_tis_in::ctx).set(prm::tisc::transport_domain, 0);
+  EXPECT_TRUE(user.run(tis).ok());
+}
+
 TEST_F(Spread, TissAreModifiedAndQueried) {
   Call<prm::modify_tis> call;
   call.in.set(prm::modify_tis_in::tisn, user.tis);
