@@ -56,6 +56,12 @@ int rte_pmd_chime_endpoint_format(const rte_pmd_chime_endpoint* endpoint, char* 
   return format(std::bit_cast<rdma::Endpoint>(*endpoint), text, size);
 }
 
+void rte_pmd_chime_endpoint_seal(rte_pmd_chime_endpoint* endpoint) {
+  auto sealed = std::bit_cast<rdma::Endpoint>(*endpoint);
+  rdma::seal(sealed);
+  *endpoint = std::bit_cast<rte_pmd_chime_endpoint>(sealed);
+}
+
 int rte_pmd_chime_endpoint_parse(const char* text, rte_pmd_chime_endpoint* endpoint) {
   return give(endpoint, rdma::parse_endpoint(view(text)));
 }

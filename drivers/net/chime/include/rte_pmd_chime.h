@@ -356,6 +356,11 @@ int rte_pmd_chime_qp_diagnose(const struct rte_pmd_chime_qp* qp, char* text, siz
 int rte_pmd_chime_endpoint_format(const struct rte_pmd_chime_endpoint* endpoint, char* text, size_t size);
 /** @return 0, -EINVAL (names the field), -EBADMSG (its check is wrong) */
 int rte_pmd_chime_endpoint_parse(const char* text, struct rte_pmd_chime_endpoint* endpoint);
+/**
+ * Sets the check of an endpoint that was put together by hand: of a peer that has no such descriptor, such as
+ * a queue pair of rdma-core.
+ */
+void rte_pmd_chime_endpoint_seal(struct rte_pmd_chime_endpoint* endpoint);
 /** As rte_pmd_chime_endpoint_format(). */
 int rte_pmd_chime_mem_desc_format(const struct rte_pmd_chime_mem_desc* desc, char* text, size_t size);
 /** As rte_pmd_chime_endpoint_parse(). */
