@@ -9,27 +9,42 @@
 namespace chime::rdma {
 namespace {
 
-// What decides in op_own: opcode and owner.
-constexpr unsigned opcode_shift = 4;
+// The last word of a CQE, which a card writes last, as it lies in memory:
+//
+//     | send opcode | qpn (3 bytes) | wqe_counter (2) | signature | op_own |
+//
+// The usual one, of a request that ended well (opcode 0, and nothing else in op_own but the owner), differs
+// from the one before it in the counter only.
+constexpr std::uint64_t decides = prm::host_to_be(std::uint64_t{0x00ffffff'000000ff});
+constexpr std::uint64_t owner_bit = prm::host_to_be(std::uint64_t{prm::cqe_owner});
+constexpr std::uint64_t nothing = ~decides;  ///< what `decides` lets through of no CQE
+constexpr unsigned counter_shift = 16;
+
 /// An entry that poll() passes over: an opcode of queue resizing, which this driver does not do.
 constexpr prm::cqe_opcode dropped = prm::cqe_opcode::resize_cq;
 
-constexpr std::uint8_t parity(std::uint32_t consumer, unsigned log_size) noexcept {
-  return static_cast<std::uint8_t>((consumer >> log_size) & 1);
+/// The owner that software's CQEs have at this place.
+constexpr std::uint8_t owner_at(std::uint32_t consumer, std::uint32_t mask) noexcept {
+  return (consumer & (mask + 1)) != 0 ? prm::cqe_owner : 0;
 }
 
-constexpr bool is_ours(std::uint8_t op_own, std::uint8_t parity) noexcept {
-  return (op_own & prm::cqe_owner) == parity && prm::cqe_opcode_of(op_own) != prm::cqe_opcode::invalid;
+constexpr bool is_ours(std::uint8_t op_own, std::uint8_t owner) noexcept {
+  return (op_own & prm::cqe_owner) == owner && prm::cqe_opcode_of(op_own) != prm::cqe_opcode::invalid;
 }
 
-std::uint8_t load(const prm::Cqe& cqe) noexcept {
-  return __atomic_load_n(&cqe.op_own, __ATOMIC_ACQUIRE);
+std::uint64_t load_last_word(const prm::Cqe& cqe) noexcept {
+  return __atomic_load_n(reinterpret_cast<const std::uint64_t*>(&cqe.sop_drop_qpn), __ATOMIC_ACQUIRE);
+}
+static_assert(offsetof(prm::Cqe, sop_drop_qpn) == 56 && offsetof(prm::Cqe, op_own) == 63);
+
+std::uint8_t load_op_own(const prm::Cqe& cqe) noexcept {
+  return static_cast<std::uint8_t>(prm::host_to_be(load_last_word(cqe)));
 }
 
 /// The original value as a number; the bytes in memory are turned into host order, too.
 std::uint64_t take_original(const SendSlot& slot) noexcept {
   auto* at = reinterpret_cast<std::byte*>(slot.local);
-  if (slot.original == Original::big4) {
+  if (slot.telling == Telling::big4) {
     std::uint32_t raw;
     std::memcpy(&raw, at, sizeof raw);
     raw = prm::host_to_be(raw);
@@ -48,11 +63,6 @@ std::uint64_t take_original(const SendSlot& slot) noexcept {
   return words == 1 ? first : 0;
 }
 
-/// Makes room for the request of this slot and all before it.
-void free_until(Qp& qp, std::uint16_t index, std::uint32_t blocks) noexcept {
-  qp.completed += static_cast<std::uint16_t>(index + blocks - qp.completed);
-}
-
 /// What the failed request was: its WQE is still in the ring.
 [[gnu::cold]] void record_failure(Qp& qp, std::uint16_t index, const SendSlot& slot,
                                   const prm::ErrorCqe& error) noexcept {
@@ -65,15 +75,13 @@ void free_until(Qp& qp, std::uint16_t index, std::uint32_t blocks) noexcept {
   const std::uint32_t ds = control.qpn_ds & prm::max_ds;
   const auto& remote = *reinterpret_cast<const prm::WqeRaddr*>(unit(1));
   const auto& data = *reinterpret_cast<const prm::WqeData*>(unit(ds - 1));
-  const std::uint8_t kind = slot.kind & ~silent;
-  const bool sends =
-      kind == static_cast<std::uint8_t>(Opcode::send) || kind == static_cast<std::uint8_t>(Opcode::send_imm);
+  const bool sends = slot.kind == Opcode::send || slot.kind == Opcode::send_imm;
   failure = {.remote = sends ? 0 : std::uint64_t{remote.address},
              .local = data.address,
              .rkey = sends ? 0 : std::uint32_t{remote.rkey},
              .lkey = data.lkey,
              .length = slot.length,
-             .kind = kind,
+             .kind = static_cast<std::uint8_t>(slot.kind),
              .status = error.syndrome,
              .vendor_syndrome = error.vendor_err_synd,
              .reserved = 0};
@@ -110,10 +118,10 @@ void free_until(Qp& qp, std::uint16_t index, std::uint32_t blocks) noexcept {
   const SendSlot& slot = qp.slots[index & qp.mask];
   if (qp.failure.status == 0 && error.syndrome != static_cast<std::uint8_t>(prm::cqe_syndrome::flushed))
     record_failure(qp, index, slot, error);
-  free_until(qp, index, slot.blocks);
+  qp.limit = slot.limit;
   out.cookie = slot.cookie;
   out.length = slot.length;
-  out.kind = slot.kind & static_cast<std::uint8_t>(~silent);
+  out.kind = static_cast<std::uint8_t>(slot.kind);
   return true;
 }
 
@@ -150,116 +158,158 @@ bool take_receive(Qp& qp, const prm::Cqe& cqe, prm::cqe_opcode opcode, Completio
   }
 }
 
-/// What decides how a request's completion is told: kind, original and blocks of its slot, in one word.
-std::uint32_t tag_of(const SendSlot& slot) noexcept {
-  std::uint32_t tag;
-  std::memcpy(&tag, &slot.kind, sizeof tag);
-  return tag;
-}
-static_assert(offsetof(SendSlot, kind) == 20 && offsetof(SendSlot, original) == 21 &&
-              offsetof(SendSlot, blocks) == 22);
-constexpr std::uint32_t tag_decides = 0xff00 | silent;
-constexpr std::uint32_t tag_usual = static_cast<std::uint32_t>(Original::host8) << 8;
-
 /// A request that ended well: its completion but for the original value.
-inline void tell(Completion& out, const SendSlot& slot, std::uint32_t tag, std::uint32_t qpn) noexcept {
-  const std::uint64_t length_imm = slot.length;
-  const std::uint64_t qpn_kind = std::uint64_t{tag & 0xff} << 32 | qpn;  // status and syndromes are 0
+[[gnu::always_inline]] inline void tell(Completion& out, const SendSlot& slot) noexcept {
   out.cookie = slot.cookie;
-  std::memcpy(&out.length, &length_imm, sizeof length_imm);
-  std::memcpy(&out.qpn, &qpn_kind, sizeof qpn_kind);
+  std::memcpy(&out.length, &slot.length, sizeof out - offsetof(Completion, length));
+  out.imm = 0;  // where the slot has its limit
 }
-static_assert(offsetof(Completion, imm) == 20 && offsetof(Completion, qpn) == 24);
 
-/// A request that asked for no completion, or whose original value is none or no number in host order.
-/// @return whether it is told
-[[gnu::noinline]] bool take_unusual(const SendSlot& slot, std::uint32_t qpn, Completion& out) noexcept {
-  if (slot.kind & silent) return false;
-  const std::uint64_t original = slot.original == Original::none ? 0
-                                 : slot.original == Original::host8
-                                     ? *reinterpret_cast<std::uint64_t*>(slot.local)
-                                     : take_original(slot);
-  tell(out, slot, tag_of(slot), qpn);
+std::uint64_t load_original(const SendSlot& slot) noexcept {
+  std::uint64_t original;
+  std::memcpy(&original, reinterpret_cast<const void*>(slot.local), sizeof original);
+  return original;
+}
+
+/// A request that ended well. @return whether it is told
+bool take_request(Qp& qp, const prm::Cqe& cqe, Completion& out) noexcept {
+  const SendSlot& slot = qp.slots[std::uint16_t{cqe.wqe_counter} & qp.mask];
+  qp.limit = slot.limit;
+  if (slot.telling == Telling::not_told) return false;
+  const std::uint64_t original = slot.telling == Telling::none    ? 0
+                                 : slot.telling == Telling::host8 ? load_original(slot)
+                                                                  : take_original(slot);
+  tell(out, slot);
+  out.status = 0;  // where the slot has how to tell it
   out.original = original;
   return true;
 }
 
-/// The queue pair whose completions come one after the other.
-struct Current {
-  Qp* qp;
-  std::uint32_t number;  ///< as CQEs have it, big-endian; above them all at first
-  const SendSlot* slots;
-  std::uint32_t mask;
+void publish(Worker& worker, std::uint32_t taken) noexcept {
+  worker.consumer += taken;
+  __atomic_store_n(worker.record, prm::host_to_be(worker.consumer & 0xffffff), __ATOMIC_RELEASE);
+}
 
-  static Current of(Qp* qp, std::uint32_t qpn) noexcept {
-    return qp != nullptr ? Current{qp, prm::host_to_be(qpn), qp->slots, qp->mask}
-                         : Current{nullptr, ~0u, nullptr, 0};
-  }
-};
-
-}  // namespace
-
-std::uint16_t poll(Worker& worker, Completion* completions, std::uint16_t count) noexcept {
-  const MaybeLocked locked(worker.lock, worker.locked);
-  const std::uint32_t mask = worker.mask();
-  const std::uint32_t number_bits = prm::host_to_be(std::uint32_t{0xffffff});
-  const std::uint32_t began = worker.consumer;
-  std::uint32_t consumer = began;
-  std::uint8_t owner = parity(consumer, worker.log_size);
-  Current current = Current::of(worker.last, worker.qpn_last);
-  std::uint32_t qpn = worker.qpn_last;
-  Completion* out = completions;
-  Completion* const end = completions + count;
-  while (out != end) {
-    const prm::Cqe& cqe = worker.cqes[consumer & mask];
-    const std::uint8_t op_own = load(cqe);
-    // Nearly all of them: a request that ended well, opcode 0, and nothing else in the byte.
-    const bool well = op_own == owner;
-    if (unlikely(!well && !is_ours(op_own, owner))) break;
-    ++consumer;
-    if ((consumer & mask) == 0) owner ^= 1;
-    const std::uint32_t number = cqe.sop_drop_qpn.raw & number_bits;
-    if (unlikely(number != current.number)) {
-      Qp* const found = find(worker, prm::host_to_be(number));
-      if (unlikely(found == nullptr)) continue;
-      qpn = worker.qpn_last = prm::host_to_be(number);
-      worker.last = found;
-      current = Current::of(found, qpn);
-    }
-    if (unlikely(!well && op_own >> opcode_shift != static_cast<unsigned>(prm::cqe_opcode::requester))) {
-      out->qpn = qpn;
-      out->reserved = 0;
-      out += take_other(*current.qp, cqe, prm::cqe_opcode_of(op_own), *out);
-      continue;
-    }
-    const std::uint16_t index = cqe.wqe_counter;
-    const SendSlot& slot = current.slots[index & current.mask];
-    const std::uint32_t tag = tag_of(slot);
-    free_until(*current.qp, index, tag >> 16);
-    if (unlikely((tag & tag_decides) != tag_usual)) {
-      out += take_unusual(slot, qpn, *out);
-      continue;
-    }
-    tell(*out, slot, tag, qpn);
-    std::memcpy(&out->original, reinterpret_cast<const void*>(slot.local), sizeof out->original);
+/// The completions from the next one on that are the usual ones of the queue pair whose completions are
+/// expected, until one differs or there is no more room. Not published.
+/// @param out  moves behind the last one
+/// @param left room there, not 0
+/// @return room that is left
+[[gnu::always_inline]] inline std::uint32_t take_run(Worker& worker, Completion*& out,
+                                                     std::uint32_t left) noexcept {
+  prm::Cqe* cqe = worker.next;
+  Qp* const qp = worker.last;
+  do {
+    const std::uint64_t word = load_last_word(*cqe);
+    if ((word & decides) != worker.expected) break;
+    const SendSlot& slot = qp->slots[(prm::host_to_be(word) >> counter_shift) & qp->mask];
+    if (unlikely(slot.telling != Telling::host8)) break;
+    tell(*out, slot);
+    out->original = load_original(slot);
+    qp->limit = slot.limit;
     ++out;
+    if (unlikely(++cqe == worker.cqes_end)) {
+      cqe = worker.cqes;
+      worker.expected ^= owner_bit;
+    }
+  } while (--left != 0);
+  worker.next = cqe;
+  return left;
+}
+
+/// The next completion, whatever it is. One that is usual but for its queue pair is left for take_run().
+/// @return whether there is one; `out` moves if it is told
+bool take_one(Worker& worker, Completion*& out) noexcept {
+  const prm::Cqe& cqe = *worker.next;
+  const std::uint8_t op_own = load_op_own(cqe);
+  if (!is_ours(op_own, owner_at(worker.consumer, worker.mask))) return false;
+  const std::uint32_t qpn = cqe.sop_drop_qpn & 0xffffff;
+  bool told = false;
+  if (Qp* qp = find(worker, qpn); qp != nullptr) {
+    const prm::cqe_opcode opcode = prm::cqe_opcode_of(op_own);
+    if (qp != worker.last) {
+      expect(worker, qp);
+      if (op_own >> 1 == 0) return true;
+    }
+    out->qpn = qpn;
+    out->reserved = 0;
+    told = opcode == prm::cqe_opcode::requester ? take_request(*qp, cqe, *out)
+                                                : take_other(*qp, cqe, opcode, *out);
   }
-  if (consumer != began) {
-    worker.consumer = consumer;
-    __atomic_store_n(&worker.record[0], prm::host_to_be(consumer & 0xffffff), __ATOMIC_RELEASE);
+  if (++worker.next == worker.cqes_end) {
+    worker.next = worker.cqes;
+    worker.expected ^= owner_bit;
+  }
+  publish(worker, 1);
+  if (told) ++out;
+  return true;
+}
+
+/// poll() when there is not only the usual.
+/// @param out   behind what was taken and is not published yet
+/// @param left  room there, of `count` in all
+[[gnu::noinline]] std::uint16_t poll_any(Worker& worker, Completion* out, std::uint32_t left,
+                                         std::uint32_t count) noexcept {
+  Completion* const completions = out - (count - left);
+  Completion* const end = out + left;
+  const Completion* published = completions;
+  for (;;) {
+    if (out != published) publish(worker, static_cast<std::uint32_t>(out - published));
+    if (out == end || !take_one(worker, out)) break;
+    published = out;
+    take_run(worker, out, static_cast<std::uint32_t>(end - out));
   }
   return static_cast<std::uint16_t>(out - completions);
 }
 
+/// poll() when the worker has a lock, or of nothing.
+[[gnu::noinline]] std::uint16_t poll_locked(Worker& worker, Completion* completions,
+                                            std::uint32_t count) noexcept {
+  if (count == 0) return 0;
+  const MaybeLocked locked(worker.lock, worker.locked);
+  return poll_any(worker, completions, count, count);
+}
+
+}  // namespace
+
+std::uint16_t poll(Worker& worker, Completion* completions, std::uint16_t count) noexcept {
+  const std::uint32_t most = hidden<std::uint32_t>(count);
+  if (unlikely(static_cast<std::uint16_t>(count - 1) >= worker.most))
+    return poll_locked(worker, completions, most);
+  const std::uint32_t left = take_run(worker, completions, most);
+  if (left != 0) return poll_any(worker, completions, left, most);
+  publish(worker, most);
+  return static_cast<std::uint16_t>(most);
+}
+
+void start_polling(Worker& worker, prm::Cqe* ring, std::uint32_t size) noexcept {
+  worker.next = worker.cqes = ring;
+  worker.cqes_end = ring + size;
+  worker.consumer = 0;
+  worker.mask = size - 1;
+  worker.most = worker.locked ? 0 : 0xffff;
+  expect(worker, nullptr);
+}
+
+void expect(Worker& worker, Qp* qp) noexcept {
+  worker.last = qp;
+  worker.expected = nothing;
+  if (qp != nullptr)
+    worker.expected =
+        prm::host_to_be(std::uint64_t{qp->qpn()} << 32 | owner_at(worker.consumer, worker.mask));
+}
+
 std::uint32_t drop_completions(Worker& worker, std::uint32_t qpn) noexcept {
   std::uint32_t count = 0;
-  for (std::uint32_t at = worker.consumer; at - worker.consumer <= worker.mask(); ++at) {
-    prm::Cqe& cqe = worker.cqes[at & worker.mask()];
-    const std::uint8_t op_own = load(cqe);
-    if (!is_ours(op_own, parity(at, worker.log_size))) break;
-    if ((cqe.sop_drop_qpn & 0xffffff) != qpn) continue;
-    cqe.op_own = prm::cqe_op_own(dropped, op_own & prm::cqe_owner);
-    ++count;
+  prm::Cqe* cqe = worker.next;
+  for (std::uint32_t at = worker.consumer; at - worker.consumer <= worker.mask; ++at) {
+    const std::uint8_t op_own = load_op_own(*cqe);
+    if (!is_ours(op_own, owner_at(at, worker.mask))) break;
+    if ((cqe->sop_drop_qpn & 0xffffff) == qpn) {
+      cqe->op_own = prm::cqe_op_own(dropped, op_own & prm::cqe_owner);
+      ++count;
+    }
+    if (++cqe == worker.cqes_end) cqe = worker.cqes;
   }
   return count;
 }

@@ -15,6 +15,12 @@ namespace chime::rdma {
 /// @return how many of `completions` were written
 std::uint16_t poll(Worker& worker, Completion* completions, std::uint16_t count) noexcept;
 
+/// From now on polls this ring of a power of two of CQEs, from its begin.
+void start_polling(Worker& worker, prm::Cqe* ring, std::uint32_t size) noexcept;
+
+/// Whose completions poll() expects; nullptr: nobody's. Any others it takes, too, at more cost.
+void expect(Worker& worker, Qp* qp) noexcept;
+
 /// The queue pair of that number, or nullptr.
 inline Qp* find(const Worker& worker, std::uint32_t qpn) noexcept {
   for (std::uint32_t at = qpn;; ++at) {

@@ -5,6 +5,7 @@
 #include <rte_errno.h>
 
 #include <algorithm>
+#include <bit>
 #include <cerrno>
 #include <cstring>
 
@@ -23,67 +24,59 @@ std::uint64_t shape_of(const Operation& operation) noexcept {
 }
 static_assert(offsetof(Operation, opcode) == 8 && offsetof(Operation, local) == 16);
 
-/// The last word of a slot.
-std::uint64_t slot_word(Opcode opcode, std::uint8_t flags, Original original) noexcept {
-  const SendSlot slot{
-      .cookie = 0,
-      .local = 0,
-      .length = 8,
-      .kind = static_cast<std::uint8_t>(static_cast<std::uint8_t>(opcode) | (flags & make_room)),
-      .original = original,
-      .blocks = 1};
-  std::uint64_t word;
-  std::memcpy(&word, &slot.length, sizeof word);
-  return word;
+constexpr std::uint32_t wqe_opcode_of_plain(bool add) noexcept {
+  return static_cast<std::uint32_t>(add ? prm::wqe_opcode::atomic_fa : prm::wqe_opcode::atomic_cs);
 }
-static_assert(offsetof(SendSlot, length) == 16);
 
-/// What the plain requests of one shape share: 8-byte fetch-and-add or compare-and-swap, one basic block
-/// each.
-template <bool add>
-struct PlainAtomic {
-  static constexpr Opcode kind = add ? Opcode::fetch_add : Opcode::compare_swap;
-  static constexpr auto opcode =
-      static_cast<std::uint32_t>(add ? prm::wqe_opcode::atomic_fa : prm::wqe_opcode::atomic_cs);
-  static constexpr std::uint32_t units = 4;
-
-  std::uint64_t qpn_ds;      ///< high half of the control segment's first word
-  std::uint64_t mode;        ///< its second word
-  std::uint64_t result_key;  ///< first word of a data segment in the ring's own room
-  std::uint64_t slot_end;    ///< last word of the slot
-
-  PlainAtomic(const Qp& qp, std::uint8_t flags) noexcept
-      : qpn_ds(std::uint64_t{prm::host_to_be(qp.qpn_shifted | units)} << 32),
-        mode(std::uint64_t{completion_mode(flags)} << 24),
-        result_key(std::uint64_t{qp.result_lkey} << 32 | prm::host_to_be(std::uint32_t{8})),
-        slot_end(slot_word(kind, flags, qp.flags & qp_host_replies ? Original::host8 : Original::big8)) {}
-
-  /// The request, in four stores of 16 bytes, and its slot.
-  [[gnu::always_inline]] void build(std::byte* wqes, SendSlot* slots, std::uint64_t* results,
-                                    std::uint32_t mask, const Operation& operation,
-                                    std::uint32_t block) const noexcept {
-    const std::uint32_t place = block & mask;
-    std::byte* const wqe = wqes + std::size_t{place} * prm::wqebb_size;
-    store(wqe, qpn_ds | prm::host_to_be((block & 0xffff) << 8 | opcode), mode);
-    copy_target(wqe + 16, operation);
-    copy_operands<add>(wqe + 32, operation);
-    std::uintptr_t local = operation.local;
-    if (local != 0) {
-      copy_data(wqe + 48, operation);
-    } else {
-      local = reinterpret_cast<std::uintptr_t>(results + place);
-      store(wqe + 48, result_key, prm::host_to_be(std::uint64_t{local}));
-    }
-    SendSlot& slot = slots[place];
-    slot.cookie = operation.cookie;
-    slot.local = local;
-    std::memcpy(&slot.length, &slot_end, sizeof slot_end);
-  }
-};
+/// Of an atomic that is signaled and nothing else.
+constexpr std::uint64_t simple_shape(Opcode opcode) noexcept {
+  struct Shape {
+    Opcode opcode;
+    std::uint8_t flags;
+    std::uint16_t reserved;
+    std::uint32_t length;
+  };
+  return std::bit_cast<std::uint64_t>(Shape{opcode, signaled, 0, 8});
+}
+constexpr std::uint64_t add_to_swap = simple_shape(Opcode::fetch_add) ^ simple_shape(Opcode::compare_swap);
+constexpr std::uint32_t add_to_swap_control =
+    prm::host_to_be(wqe_opcode_of_plain(true) ^ wqe_opcode_of_plain(false));
+constexpr std::uint64_t none_simple = 0xb7e151628aed2afe;  ///< what no operation looks like
 
 bool is_plain(const Operation& operation) noexcept {
   return operation.length == 8 &&
          (operation.opcode == Opcode::fetch_add || operation.opcode == Opcode::compare_swap);
+}
+
+bool is_aligned(const Operation& operation) noexcept {
+  return (operation.remote & 7) == 0;
+}
+
+constexpr std::uint32_t plain_ds = 4;  ///< one basic block
+
+/// Where the original value goes if the operation has no room for it.
+struct ResultRoom {
+  std::uint64_t* at;
+  std::uint64_t key;  ///< Qp::result_key
+};
+
+/// All of a plain atomic's request but the control segment, and the first half of its slot.
+/// @param room called where it is wanted: returns a ResultRoom
+template <bool add, class Room>
+[[gnu::always_inline]] inline void build_plain(std::byte* wqe, SendSlot& slot, const Operation& operation,
+                                               const Room& room) noexcept {
+  std::uintptr_t local = operation.local;
+  if (local != 0) {
+    copy_data(wqe + 48, operation);
+  } else {
+    const ResultRoom result = room();
+    local = reinterpret_cast<std::uintptr_t>(result.at);
+    store(wqe + 48, result.key, prm::host_to_be(std::uint64_t{local}));
+  }
+  copy_target(wqe + 16, operation);
+  copy_operands<add>(wqe + 32, operation);
+  slot.cookie = operation.cookie;
+  slot.local = local;
 }
 
 /// The operations that have the first one's shape, up to one that differs or whose target is not aligned.
@@ -93,25 +86,41 @@ template <bool add>
 std::uint32_t build_run(Qp& qp, const Operation* operations, std::uint32_t most, std::uint8_t flags,
                         std::uint32_t block) noexcept {
   const std::uint64_t shape = shape_of(*operations);
-  const PlainAtomic<add> atomic(qp, flags);
-  const std::uint32_t mask = qp.mask;
-  std::byte* const wqes = qp.wqes;
-  SendSlot* const slots = qp.slots;
-  std::uint64_t* const results = qp.results;
-  std::uint32_t n = 0;
-  for (; n < most; ++n, ++block) {
-    const Operation& operation = operations[n];
-    if (unlikely(shape_of(operation) != shape || (operation.remote & 7) != 0)) break;
-    atomic.build(wqes, slots, results, mask, operation, block);
+  const std::uint32_t place = block & qp.mask;
+  most = std::min(most, qp.mask + 1u - place);
+  std::byte* wqe = qp.wqes + std::size_t{place} * prm::wqebb_size;
+  SendSlot* slot = qp.slots + place;
+  std::uint64_t* result = qp.results + place;
+  const std::uint64_t result_key = qp.result_key;
+  Controls controls(block, wqe_opcode_of_plain(add), qp.qpn_shifted | plain_ds, completion_mode(flags));
+  SlotEnds slot_ends({.cookie = 0,
+                      .local = 0,
+                      .length = 8,
+                      .limit = block + 1 + qp.mask + 1,
+                      .qpn = qp.qpn(),
+                      .kind = add ? Opcode::fetch_add : Opcode::compare_swap,
+                      .telling = flags & make_room            ? Telling::not_told
+                                 : qp.flags & qp_host_replies ? Telling::host8
+                                                              : Telling::big8,
+                      .reserved = 0});
+  const Operation* operation = operations;
+  const Operation* const end = operations + most;
+  for (; operation != end; ++operation) {
+    if (unlikely(shape_of(*operation) != shape || !is_aligned(*operation))) break;
+    controls.write(wqe);
+    build_plain<add>(wqe, *slot, *operation, [&] { return ResultRoom{result, result_key}; });
+    slot_ends.write(*slot);
+    wqe += prm::wqebb_size;
+    ++slot;
+    ++result;
   }
-  return n;
+  return static_cast<std::uint32_t>(operation - operations);
 }
 
-void ring(Qp& qp, std::uint32_t last, std::uint32_t produced) noexcept {
+/// @param doorbell  first 8 bytes of the last request
+void ring(Qp& qp, std::uint64_t doorbell, std::uint32_t produced) noexcept {
   qp.produced = produced;
-  const auto* control =
-      reinterpret_cast<const std::uint64_t*>(qp.wqes + std::size_t{last & qp.mask} * prm::wqebb_size);
-  qp.worker->doorbell.ring(qp.send_record, prm::host_to_be(produced & 0xffff), *control);
+  qp.worker->doorbell.ring(qp.send_record, prm::host_to_be(produced & 0xffff), doorbell);
 }
 
 [[gnu::cold, gnu::noinline]] void refuse(Qp& qp, Refusal why) noexcept {
@@ -127,7 +136,7 @@ Refusal full_because(const Qp& qp) noexcept {
 [[gnu::noinline]] std::uint16_t post_burst(Qp& qp, const Operation* operations,
                                            std::uint16_t count) noexcept {
   const MaybeLocked locked(qp.worker->lock, qp.flags & qp_locked);
-  const std::uint32_t limit = qp.completed + qp.mask + 1;  // a closed one is full
+  const std::uint32_t limit = qp.limit;  // a closed one is full
   const std::uint32_t half = (qp.mask + 1) / 2;
   const bool plain = (qp.flags & (qp_plain_atomics | qp_checked)) == qp_plain_atomics;
   const std::uint8_t all = qp.flags & qp_signal_all;
@@ -174,37 +183,63 @@ Refusal full_because(const Qp& qp) noexcept {
     taken += requests;
     if (flags & signaled) qp.signaled_at = block;
   }
-  if (likely(taken != 0)) ring(qp, last, block);
+  if (likely(taken != 0)) {
+    std::uint64_t doorbell;
+    std::memcpy(&doorbell, qp.wqes + std::size_t{last & qp.mask} * prm::wqebb_size, sizeof doorbell);
+    ring(qp, doorbell, block);
+  }
   return static_cast<std::uint16_t>(taken);
 }
 
+/// A simple operation where there is room for it.
 template <bool add>
-void post_one(Qp& qp, const Operation& operation) noexcept {
+[[gnu::always_inline]] inline void post_simple(Qp& qp, const Operation& operation) noexcept {
   const std::uint32_t block = qp.produced;
-  PlainAtomic<add>(qp, static_cast<std::uint8_t>(operation.flags | signaled))
-      .build(qp.wqes, qp.slots, qp.results, qp.mask, operation, block);
-  qp.signaled_at = block + 1;
-  ring(qp, block, block + 1);
+  const std::uint32_t mask = qp.mask;
+  const std::uint32_t place = block & mask;
+  std::byte* const wqe = qp.wqes + std::size_t{place} * prm::wqebb_size;
+  SendSlot& slot = qp.slots[place];
+  // The record counts what was posted: it has the index of this request, in its byte order.
+  const std::uint64_t index = *qp.send_record >> 8;
+  const std::uint64_t control = (add ? qp.add_control : qp.add_control ^ add_to_swap_control) | index;
+  store(wqe, control, std::uint64_t{completion_mode(signaled)} << 24);
+  build_plain<add>(wqe, slot, operation, [&] { return ResultRoom{qp.results + place, qp.result_key}; });
+  slot.length = 8;
+  slot.limit = block + 1 + mask + 1;
+  slot.kind = add ? Opcode::fetch_add : Opcode::compare_swap;
+  slot.telling = Telling::host8;
+  slot.reserved = 0;
+  ring(qp, control, block + 1);
 }
 
-/// A signaled plain atomic that nothing is wrong with; what is wrong with others, post_burst() says.
-bool is_simple(const Qp& qp, const Operation& operation) noexcept {
-  static_assert(qp_signal_all == signaled);
-  return (qp.flags & (qp_plain_atomics | qp_checked | qp_locked)) == qp_plain_atomics &&
-         ((operation.flags | qp.flags) & signaled) != 0 && is_plain(operation) &&
-         (operation.remote & 7) == 0 && qp.produced - qp.completed <= qp.mask;
+/// post() when it is no simple fetch-and-add.
+[[gnu::noinline]] std::uint16_t post_any(Qp& qp, const Operation* operations, std::uint16_t count) noexcept {
+  if (count == 1 && is_aligned(*operations) && qp.produced != qp.limit &&
+      shape_of(*operations) == (qp.simple_shape ^ add_to_swap)) {
+    post_simple<false>(qp, *operations);
+    return 1;
+  }
+  return post_burst(qp, operations, count);
 }
 
 }  // namespace
 
+void prepare_posting(Qp& qp) noexcept {
+  constexpr unsigned wanted = qp_plain_atomics | qp_host_replies;
+  const bool simple = (qp.flags & (wanted | qp_locked | qp_checked)) == wanted;
+  qp.simple_shape = simple ? simple_shape(Opcode::fetch_add) : none_simple;
+  qp.add_control = std::uint64_t{prm::host_to_be(qp.qpn_shifted | plain_ds)} << 32 |
+                   prm::host_to_be(wqe_opcode_of_plain(true));
+  for (std::uint32_t i = 0; i <= qp.mask; ++i) qp.slots[i].qpn = qp.qpn();
+}
+
 std::uint16_t post(Qp& qp, const Operation* operations, std::uint16_t count) noexcept {
-  // Setting up a run costs more than one request.
-  if (count != 1 || !is_simple(qp, *operations)) return post_burst(qp, operations, count);
-  if (operations->opcode == Opcode::fetch_add) {
-    post_one<true>(qp, *operations);
-  } else {
-    post_one<false>(qp, *operations);
+  // Setting up a burst costs more than one request. What is wrong with an operation is for the burst to say.
+  if (unlikely(hidden(count) != 1 || !is_aligned(*operations) || qp.produced == qp.limit ||
+               shape_of(*operations) != qp.simple_shape)) {
+    return post_any(qp, operations, count);
   }
+  post_simple<true>(qp, *operations);
   return 1;
 }
 

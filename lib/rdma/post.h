@@ -10,6 +10,9 @@
 
 namespace chime::rdma {
 
+/// Computes what posting has at hand: when rings, number and flags are set.
+void prepare_posting(Qp& qp) noexcept;
+
 /// Builds the work requests in the ring, in order, and rings once for all that were taken.
 /// @return how many were taken; if fewer than `count`, `qp.refusal` says why the next was not, and rte_errno
 ///   is errno_of(qp.refusal)

@@ -16,32 +16,51 @@
 /// What posting and polling touch: plain data in EAL memory, made by the control side (worker.h,
 /// queue_pair.h), used by one lcore at a time.
 ///
-///     bytes written or read a request               lines
-///     Operation read                                 72 B, streaming
-///     Qp: cursors, ring, worker                      1
-///     Worker: doorbell                               1
-///     WQE                                            1 (2 for masked compare-and-swap of 8 bytes, more
-///     above) SendSlot                                       24 B: 8 in 3 lines doorbell record, UAR cell 1 +
-///     1 a burst poll: CQE 1, Worker 1, Qp 1, SendSlot, original value 8 B
+///     written or read for a request     cache lines
+///     Operation                         72 bytes, streaming
+///     Qp: cursors, rings, worker        1 (2 for room of the queue pair's own)
+///     Worker: doorbell                  1
+///     WQE                               1 (2 for masked compare-and-swap of 8 bytes, more above)
+///     SendSlot                          1/2
+///     doorbell record, UAR cell         2 a burst
+///
+///     ... for its completion
+///     Worker, Qp                        1 + 1
+///     CQE                               1
+///     SendSlot, original value          1/2 + 8 bytes
 
 namespace chime::rdma {
 
 struct Worker;
 
-/// How the original value lies in memory when its completion comes.
-enum class Original : std::uint8_t { none, host8, big8, big4, big_words };
+/// How a completion is told: nearly always as `host8`, 0.
+enum class Telling : std::uint8_t {
+  host8,  ///< an original value of 8 bytes in host order
+  none,   ///< no original value
+  big8,   ///< big-endian ones
+  big4,
+  big_words,  ///< more than 8 bytes
+  not_told,   ///< nobody asked for this completion: it makes room
+};
 
-/// What posting remembers of a work request, by its first basic block.
+/// What posting remembers of a work request, by its first basic block. The second half is that of its
+/// Completion, but for `limit` where `imm` is, and `telling`.
 struct SendSlot {
   std::uint64_t cookie;
   std::uintptr_t local;
   std::uint32_t length;
-  std::uint8_t kind;  ///< Opcode; bit 7: a completion that only makes room
-  Original original;
-  std::uint16_t blocks;
+  std::uint32_t limit;  ///< Qp::limit when the request is done
+  std::uint32_t qpn;    ///< the same in all slots
+  Opcode kind;
+  Telling telling;
+  std::uint16_t reserved;  ///< 0
 };
-static_assert(sizeof(SendSlot) == 24);
-inline constexpr std::uint8_t silent = 0x80;
+static_assert(sizeof(SendSlot) == 32);
+static_assert(offsetof(SendSlot, length) == offsetof(Completion, length) &&
+              offsetof(SendSlot, limit) == offsetof(Completion, imm) &&
+              offsetof(SendSlot, qpn) == offsetof(Completion, qpn) &&
+              offsetof(SendSlot, kind) == offsetof(Completion, kind) &&
+              offsetof(SendSlot, telling) == offsetof(Completion, status));
 
 /// Why posting stopped before the end of a burst.
 enum class Refusal : std::uint8_t {
@@ -77,32 +96,36 @@ struct Failure {
 inline constexpr std::size_t wide_operands = 1024;
 
 /// Qp::flags.
-inline constexpr std::uint8_t qp_signal_all = 0x01;  ///< as if every operation were signaled
-inline constexpr std::uint8_t qp_plain_atomics =
-    0x02;                                         ///< 8-byte compare-and-swap and fetch-and-add are there
-inline constexpr std::uint8_t qp_locked = 0x04;   ///< posting and polling take the worker's lock
-inline constexpr std::uint8_t qp_checked = 0x08;  ///< lkeys are looked up before posting
-inline constexpr std::uint8_t qp_host_replies = 0x10;  ///< 8-byte originals come in host order
+inline constexpr std::uint8_t qp_signal_all = 0x01;     ///< as if every operation were signaled
+inline constexpr std::uint8_t qp_plain_atomics = 0x02;  ///< there are plain atomics of 8 bytes
+inline constexpr std::uint8_t qp_locked = 0x04;         ///< posting and polling take the worker's lock
+inline constexpr std::uint8_t qp_checked = 0x08;        ///< lkeys are looked up before posting
+inline constexpr std::uint8_t qp_host_replies = 0x10;   ///< 8-byte originals come in host order
 
-/// A queue pair's rings. Indices run freely; `& mask` makes a place.
+/// A queue pair's rings. Indices run freely; `& mask` makes a place. A send ring has up to 2^15 basic blocks
+/// (capabilities.h), so a request's 16-bit index goes round at a ring's end only.
 struct alignas(64) Qp {
   // Posting, and making room.
   std::byte* wqes;
   SendSlot* slots;
   std::uint32_t* send_record;
   Worker* worker;
-  std::uint32_t qpn_shifted;  ///< qpn << 8
-  std::uint32_t mask;         ///< basic blocks - 1
-  std::uint32_t produced;     ///< basic blocks
-  std::uint32_t completed;    ///< basic blocks that are free again
-  std::uint32_t signaled_at;  ///< `produced` behind the last request with a completion
-  std::uint32_t result_lkey;  ///< as the WQE wants it (big-endian)
-  std::uint64_t* results;     ///< 8 bytes a basic block, for operations without `local`
-  // --- 64 bytes
+  std::uint64_t add_control;   ///< first 8 bytes of a plain fetch-and-add's request, but for its index
+  std::uint64_t simple_shape;  ///< shape_of() a fetch-and-add that needs no thought here; none_simple
+  std::uint32_t produced;      ///< basic blocks
+  std::uint32_t limit;         ///< `produced` when the ring is full
+  std::uint32_t mask;          ///< basic blocks - 1
   std::uint8_t flags;
-  Refusal refusal;            ///< of the last burst that stopped
-  Refusal closed;             ///< not `none`: nothing is posted, and why
-  std::uint8_t max_ds;        ///< of a request
+  std::uint8_t max_ds;  ///< of a request
+  Refusal refusal;      ///< of the last burst that stopped
+  Refusal closed;       ///< not `none`: nothing is posted, and why
+  // --- 64 bytes
+  std::uint64_t* results;    ///< 8 bytes a basic block, for operations without `local`
+  std::uint64_t result_key;  ///< 8 bytes there: first half of a data segment, as it lies in memory
+  /// `produced` behind the last request with a completion that a burst posted: behind it, simple ones have
+  /// theirs, too.
+  std::uint32_t signaled_at;
+  std::uint32_t qpn_shifted;  ///< qpn << 8
   std::uint32_t most_inline;  ///< bytes
   // Receiving.
   prm::WqeData* receive_wqes;
@@ -120,7 +143,7 @@ struct alignas(64) Qp {
 
   std::uint32_t qpn() const noexcept { return qpn_shifted >> 8; }
 };
-static_assert(offsetof(Qp, results) == 56 && offsetof(Qp, flags) == 64);
+static_assert(offsetof(Qp, results) == 64);
 
 /// Which atomics there are: bit n of sizes[opcode] is 2^n bytes.
 struct AtomicSizes {
@@ -134,25 +157,34 @@ struct alignas(64) Worker {
   // Posting.
   hca::Doorbell doorbell;
   rte_spinlock_t lock;
-  std::uint32_t reserved0;
   AtomicSizes atomics;
   // --- polling
-  alignas(64) prm::Cqe* cqes;
+  alignas(64) prm::Cqe* next;
+  prm::Cqe* cqes;
+  prm::Cqe* cqes_end;
+  std::uint64_t expected;  ///< what decides in the next CQE if it is the usual one, see polling.cpp
+  Qp* last;                ///< whose completions are expected, or nullptr
   std::uint32_t* record;
-  std::uint32_t consumer;
-  std::uint8_t log_size;
+  std::uint32_t consumer;  ///< runs freely
+  std::uint32_t mask;      ///< CQEs - 1
+  std::uint16_t most;      ///< a burst that poll() takes without the lock is of 1 to that many
   bool locked;
-  std::uint16_t reserved1;
-  std::uint32_t qpn_last;  ///< of the last completion
+  std::uint8_t reserved1;
   std::uint32_t table_mask;
-  Qp* last;
+  // --- 64 bytes, seldom
   Qp** table;  ///< by number, open addressing
-  // --- seldom
   const KeyBook* keys;
   void* handle;  ///< of the session
-
-  std::uint32_t mask() const noexcept { return (1u << log_size) - 1; }
 };
+static_assert(offsetof(Worker, next) == 64 && offsetof(Worker, table) == 128);
+
+/// The same value, of which the compiler knows nothing: it would carry a 16-bit argument in a register of its
+/// own through a function just to return it.
+template <class T>
+[[gnu::always_inline]] inline T hidden(T value) noexcept {
+  __asm__("" : "+r"(value));
+  return value;
+}
 
 /// Takes a worker's lock where it was made thread-safe.
 class MaybeLocked {

@@ -144,11 +144,12 @@ Result<> QpControl::make_rings(hca::Device& device, const hca::Object& pd) noexc
   qp.qpn_shifted = card_.number() << 8;
   qp.mask = blocks - 1;
   qp.results = results_.get();
-  qp.result_lkey = prm::host_to_be(results_region_.lkey);
+  qp.result_key = prm::host_to_be(std::uint64_t{8} << 32 | results_region_.lkey);
   qp.flags = static_cast<std::uint8_t>(
       (config_.signal_all ? qp_signal_all : 0) | (capabilities_.plain() ? qp_plain_atomics : 0) |
       (worker_->thread_safe() ? qp_locked : 0) | (worker_->checked() ? qp_checked : 0) |
       (capabilities_.host_replies ? qp_host_replies : 0));
+  prepare_posting(qp);
   qp.most_inline = config_.most_inline;
   qp.max_ds = capabilities_.max_ds;
   if (config_.wide) {
@@ -169,7 +170,7 @@ Result<> QpControl::make_rings(hca::Device& device, const hca::Object& pd) noexc
 void QpControl::rewind(Refusal closed) noexcept {
   Qp& qp = fast();
   qp.produced = 0;
-  qp.completed = closed == Refusal::none ? 0 : 0u - (qp.mask + 1);
+  qp.limit = closed == Refusal::none ? qp.mask + 1 : 0;
   qp.signaled_at = 0;
   qp.closed = closed;
   qp.refusal = Refusal::none;
@@ -255,7 +256,7 @@ Result<> QpControl::connect(const Endpoint& remote, const Path& path) noexcept {
   remote_ = remote;
   Qp& qp = fast();
   const MaybeLocked locked(qp.worker->lock, qp.flags & qp_locked);
-  qp.completed = qp.produced;
+  qp.limit = qp.produced + qp.mask + 1;
   qp.closed = Refusal::none;
   return {};
 }
@@ -283,11 +284,11 @@ Result<QpControl::Status> QpControl::query() const noexcept {
   auto card = card_.query();
   if (!card) return fail(card.error());
   const Qp& qp = fast();
-  const std::uint32_t completed = qp.closed == Refusal::none ? qp.completed : qp.produced;
+  const std::uint32_t room = qp.closed == Refusal::none ? qp.limit - qp.produced : qp.mask + 1;
   return Status{.card = *card,
                 .posted = static_cast<std::uint16_t>(qp.produced),
                 .recorded = static_cast<std::uint16_t>(prm::Be32::from_raw(*qp.send_record)),
-                .outstanding = qp.produced - completed,
+                .outstanding = qp.mask + 1 - room,
                 .failure = qp.failure};
 }
 
@@ -298,7 +299,7 @@ void QpControl::detach() noexcept {
     worker_->remove(fast(), completions());
     Qp& qp = fast();
     const MaybeLocked locked(qp.worker->lock, qp.flags & qp_locked);
-    qp.completed = qp.produced - (qp.mask + 1);
+    qp.limit = qp.produced;
     qp.receive_size = 0;
     qp.closed = Refusal::gone;
   }

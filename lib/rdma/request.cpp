@@ -134,24 +134,25 @@ void write_operands(std::byte* at, const Operation& operation, const Form& form,
 }
 
 void remember(Qp& qp, const Operation& operation, std::uint8_t flags, std::uint32_t block,
-              std::uint32_t blocks, std::uintptr_t local, Original original) noexcept {
-  SendSlot& slot = qp.slots[block & qp.mask];
-  slot.cookie = operation.cookie;
-  slot.local = local;
-  slot.length = operation.length;
-  slot.kind = static_cast<std::uint8_t>(static_cast<std::uint8_t>(operation.opcode) | (flags & make_room));
-  slot.original = original;
-  slot.blocks = static_cast<std::uint16_t>(blocks);
+              std::uint32_t blocks, std::uintptr_t local, Telling telling) noexcept {
+  qp.slots[block & qp.mask] = {.cookie = operation.cookie,
+                               .local = local,
+                               .length = operation.length,
+                               .limit = block + blocks + qp.mask + 1,
+                               .qpn = qp.qpn(),
+                               .kind = operation.opcode,
+                               .telling = flags & make_room ? Telling::not_told : telling,
+                               .reserved = 0};
 }
 
 constexpr std::uint32_t blocks_of(std::uint32_t ds) noexcept {
   return (ds + 3) / 4;
 }
 
-Original original_of(const Qp& qp, unsigned log_bytes) noexcept {
-  if (log_bytes == 2) return Original::big4;
-  if (log_bytes > 3) return Original::big_words;
-  return qp.flags & qp_host_replies ? Original::host8 : Original::big8;
+Telling telling_of(const Qp& qp, unsigned log_bytes) noexcept {
+  if (log_bytes == 2) return Telling::big4;
+  if (log_bytes > 3) return Telling::big_words;
+  return qp.flags & qp_host_replies ? Telling::host8 : Telling::big8;
 }
 
 Refusal check_operands(const Operation& operation, const Form& form) noexcept {
@@ -178,7 +179,7 @@ Built build_atomic(Qp& qp, const Operation& operation, std::uint8_t flags, std::
   }
   if (local == 0) {
     local = reinterpret_cast<std::uintptr_t>(qp.results + (block & qp.mask));
-    lkey = prm::Be32::from_raw(qp.result_lkey);
+    lkey = prm::Be32::from_raw(static_cast<std::uint32_t>(qp.result_key >> 32));
   } else if (qp.flags & qp_checked && !holds_for_card(*qp.worker->keys, operation.lkey, local, bytes, true)) {
     return {0, Refusal::stale_key};
   }
@@ -215,7 +216,7 @@ Built build_atomic(Qp& qp, const Operation& operation, std::uint8_t flags, std::
     write_operands(writer, operation, form, log_bytes);
   }
   write_data(writer, bytes, lkey, local);
-  remember(qp, operation, flags, block, blocks, local, original_of(qp, log_bytes));
+  remember(qp, operation, flags, block, blocks, local, telling_of(qp, log_bytes));
   return {blocks, Refusal::none};
 }
 
@@ -272,7 +273,7 @@ Built build_transfer(Qp& qp, const Operation& operation, std::uint8_t flags, std
   } else if (length != 0) {
     write_data(writer, length, operation.lkey, operation.local);
   }
-  remember(qp, operation, flags, block, blocks, operation.local, Original::none);
+  remember(qp, operation, flags, block, blocks, operation.local, Telling::none);
   return {blocks, Refusal::none};
 }
 

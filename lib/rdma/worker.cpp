@@ -10,7 +10,6 @@
 namespace chime::rdma {
 namespace {
 
-constexpr std::uint32_t no_qpn = 0xffffffff;
 constexpr std::uint32_t first_table = 16;
 
 }  // namespace
@@ -50,11 +49,9 @@ Result<Owned<WorkerControl>> WorkerControl::create(hca::Device& device, const Ca
   worker.doorbell = w.uar_.send;
   rte_spinlock_init(&worker.lock);
   worker.atomics = capabilities.atomics();
-  worker.cqes = w.cq_.ring();
   worker.record = &w.cq_.record()->consumer.raw;
-  worker.log_size = log_size;
   worker.locked = config.thread_safe;
-  worker.qpn_last = no_qpn;
+  start_polling(worker, w.cq_.ring(), config.completions);
   worker.keys = &keys;
   if (Result<> done = w.grow(); !done) return fail(done.error());
   return made;
@@ -110,8 +107,7 @@ void WorkerControl::remove(Qp& qp, std::uint32_t completions) noexcept {
   // Those behind it, up to a free place, may have gone around it.
   for (std::uint32_t next = (at + 1) & mask; table_[next] != nullptr; next = (next + 1) & mask)
     put(*std::exchange(table_[next], nullptr));
-  worker.last = nullptr;
-  worker.qpn_last = no_qpn;
+  expect(worker, nullptr);
   --count_;
   room_ += completions;
 }
@@ -119,10 +115,8 @@ void WorkerControl::remove(Qp& qp, std::uint32_t completions) noexcept {
 void WorkerControl::detach() noexcept {
   Worker& worker = fast();
   const MaybeLocked locked(worker.lock, worker.locked);
-  worker.cqes = nothing_.get();
   worker.record = &nothing_[0].srqn.raw;  // somewhere that nobody reads
-  worker.log_size = 0;
-  worker.consumer = 0;
+  start_polling(worker, nothing_.get(), 1);
   worker.keys = nullptr;
   cq_ = {};
   uar_ = {};

@@ -24,9 +24,15 @@ Cost measure(std::uint16_t burst, bool local) {
   constexpr unsigned rounds = 8;
   const auto ring = std::make_unique<Ring>(64, rdma::qp_plain_atomics | rdma::qp_host_replies, 8);
   std::vector<rdma::Operation> operations(burst, rdma::test::atomic(rdma::Opcode::fetch_add, 8));
-  std::uint64_t room = 0;
-  for (auto& operation : operations) operation.local = local ? reinterpret_cast<std::uintptr_t>(&room) : 0;
+  std::uint64_t original = 0;
+  for (auto& operation : operations)
+    operation.local = local ? reinterpret_cast<std::uintptr_t>(&original) : 0;
   std::vector<rdma::Completion> completions(burst);
+  // What an application has at hand.
+  rdma::Qp& qp = ring->qp;
+  rdma::Worker& worker = ring->worker;
+  const rdma::Operation* const first = operations.data();
+  rdma::Completion* const room = completions.data();
   std::uint64_t post = 0, poll = 0, empty = 0;
   for (unsigned round = 0; round <= rounds; ++round) {
     const std::uint64_t at_start = InstructionCounter::count();
@@ -34,14 +40,14 @@ Cost measure(std::uint16_t burst, bool local) {
     InstructionCounter::stop();
     const std::uint64_t before_post = InstructionCounter::count();
     InstructionCounter::start();
-    rdma::post(ring->qp, operations.data(), burst);
+    rdma::post(qp, first, burst);
     InstructionCounter::stop();
     const std::uint64_t after_post = InstructionCounter::count();
-    for (std::uint32_t block = ring->qp.completed; block != ring->qp.produced; ++block)
+    for (std::uint32_t block = ring->qp.produced - burst; block != ring->qp.produced; ++block)
       ring->complete(static_cast<std::uint16_t>(block));
     const std::uint64_t before_poll = InstructionCounter::count();
     InstructionCounter::start();
-    const std::uint16_t got = rdma::poll(ring->worker, completions.data(), burst);
+    const std::uint16_t got = rdma::poll(worker, room, burst);
     InstructionCounter::stop();
     const std::uint64_t after_poll = InstructionCounter::count();
     if (got != burst) std::fprintf(stderr, "posting_cost: %u of %u came back\n", got, burst);

@@ -49,10 +49,8 @@ class Ring {
     worker.doorbell = {.base = reinterpret_cast<std::byte*>(&uar), .position = 0, .step = 0, .mask = 0};
     rte_spinlock_init(&worker.lock);
     for (auto& sizes : worker.atomics.sizes) sizes = 0x1fc;
-    worker.cqes = reinterpret_cast<prm::Cqe*>(cqes.data());
     worker.record = &cq_record.consumer.raw;
-    worker.log_size = static_cast<std::uint8_t>(log_cq);
-    worker.qpn_last = 0xffffffff;
+    start_polling(worker, reinterpret_cast<prm::Cqe*>(cqes.data()), 1u << log_cq);
     worker.table = table.data();
     worker.table_mask = 15;
     worker.keys = &keys;
@@ -65,8 +63,10 @@ class Ring {
     qp.qpn_shifted = qpn << 8;
     qp.mask = blocks - 1;
     qp.results = results.data();
-    qp.result_lkey = prm::host_to_be(std::uint32_t{0x7777});
+    qp.result_key = prm::host_to_be(std::uint64_t{8} << 32 | 0x7777);
+    qp.limit = blocks;
     qp.flags = flags;
+    prepare_posting(qp);
     qp.most_inline = 512;
     qp.max_ds = prm::max_ds;
     qp.receive_wqes = receive_wqes.data();
@@ -79,6 +79,9 @@ class Ring {
 
   bool post(const Operation& operation) { return rdma::post(qp, &operation, 1) == 1; }
 
+  /// Basic blocks that are not free again.
+  std::uint32_t outstanding() const { return qp.mask + 1 - (qp.limit - qp.produced); }
+
   /// `count` bytes of the ring from a basic block on, over its end.
   std::vector<std::byte> posted(std::uint32_t block, std::size_t count) const {
     std::vector<std::byte> bytes(count);
@@ -89,8 +92,10 @@ class Ring {
     return bytes;
   }
 
-  prm::Cqe& cqe(std::uint32_t n) { return reinterpret_cast<prm::Cqe&>(cqes[n & worker.mask()]); }
-  std::uint8_t owner(std::uint32_t n) const { return static_cast<std::uint8_t>(n >> worker.log_size & 1); }
+  prm::Cqe& cqe(std::uint32_t n) { return reinterpret_cast<prm::Cqe&>(cqes[n & worker.mask]); }
+  std::uint8_t owner(std::uint32_t n) const {
+    return static_cast<std::uint8_t>((n & (worker.mask + 1)) != 0);
+  }
 
   /// The request from basic block `index` on is done.
   void complete(std::uint16_t index, std::uint32_t number = qpn) {
