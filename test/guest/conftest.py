@@ -9,6 +9,7 @@ import pytest
 
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(SOURCE / "devtools"))
+sys.path.append(str(SOURCE / "test" / "system"))  # testpmd and its channel
 
 from virtual_machine import kernel as kernels  # noqa: E402
 from virtual_machine.machine import Card, Server  # noqa: E402

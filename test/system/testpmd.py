@@ -26,17 +26,12 @@ def environment(build: str) -> dict[str, str]:
     return {"LD_LIBRARY_PATH": os.path.join(build, "drivers", "net", "chime")}
 
 
-class Testpmd:
-    """An interactive testpmd. Use as a context manager; leaving it quits and checks the exit status."""
+class InteractiveTestpmd:
+    """An interactive testpmd at the other end of a channel. Use as a context manager; leaving it quits and checks the
+    exit status."""
 
-    __test__ = False
-
-    def __init__(self, build: str, devices: list[str], options: list[str] = (), memory: int = 512,
-                 huge: tuple[str, str] | None = None, extra_eal: list[str] = (), before: list[str] = (),
-                 seconds: float = 60):
-        eal = eal_arguments(devices, memory, huge=huge)
-        command = [*before, "dpdk-testpmd", *eal, *extra_eal, "--", "-i", "--total-num-mbufs=8192", *options]
-        self.channel = ProcessChannel(command, environment(build))
+    def __init__(self, channel, seconds: float = 60):
+        self.channel = channel
         try:
             self.banner = read_until(self.channel, PROMPT, seconds)
         except BaseException:
@@ -87,3 +82,16 @@ class Testpmd:
                 return value
             self.channel.read(0.02)
         raise AssertionError(f"never came: {what}")
+
+
+class Testpmd(InteractiveTestpmd):
+    """testpmd as a process here, with the plugin."""
+
+    __test__ = False
+
+    def __init__(self, build: str, devices: list[str], options: list[str] = (), memory: int = 512,
+                 huge: tuple[str, str] | None = None, extra_eal: list[str] = (), before: list[str] = (),
+                 seconds: float = 60):
+        eal = eal_arguments(devices, memory, huge=huge)
+        command = [*before, "dpdk-testpmd", *eal, *extra_eal, "--", "-i", "--total-num-mbufs=8192", *options]
+        super().__init__(ProcessChannel(command, environment(build)), seconds)
