@@ -53,6 +53,10 @@ enum class wqe_opcode : std::uint8_t {
   enhanced_mpsw = 0x29,
 };
 
+/// opmod of wqe_opcode::lso: no large send, but packets of one length (mss), the first form of multi-packet
+/// requests.
+inline constexpr std::uint32_t lso_multi_packet = 1;
+
 /// Completion mode, bits [3:2] of fm_ce_se.
 enum class wqe_ce : std::uint8_t {
   on_error = 0x00,        ///< a CQE on error only

@@ -17,7 +17,10 @@ constexpr auto note = Severity::note;
 constexpr FaultInfo table[] = {
     {Fault::wqe_opcode, "wqe.opcode", error, operation, "A send queue for Ethernet has no such operation."},
     {Fault::wqe_multi_packet, "wqe.multi-packet", error, operation,
-     "A multi-packet request, which this card does not have (enhanced_multi_pkt_send_wqe)."},
+     "A multi-packet request, which this card does not have (enhanced_multi_pkt_send_wqe; of the first form "
+     "multi_pkt_send_wqe)."},
+    {Fault::wqe_unequal_packets, "wqe.unequal-packets", error, length,
+     "The packets of a multi-packet request of the first form all have the length that its mss says."},
     {Fault::wqe_large_send, "wqe.large-send", error, operation,
      "The inline headers of a large send are not TCP or UDP over IP, up to their end; or it has no MSS or "
      "payload."},

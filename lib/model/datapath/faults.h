@@ -50,6 +50,7 @@ enum class Fault : std::uint8_t {
   umr_memory = 0x2e,
   key_queue = 0x2f,
   flushed = 0x30,
+  wqe_unequal_packets = 0x31,
 
   // doorbells and records
   doorbell_unknown_queue = 0x40,

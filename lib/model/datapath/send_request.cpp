@@ -60,9 +60,10 @@ SendOutcome SendRequest::execute(Sq& sq, const std::byte* wqe, std::uint32_t ds)
   return add_frame(sq, slot, first, length, inline_size, eth->cs_flags, tag);
 }
 
-SendOutcome SendRequest::next_packet(Sq& sq, const std::byte* wqe, std::uint32_t& at,
+SendOutcome SendRequest::next_packet(Sq& sq, const std::byte* wqe, PacketPlace& place,
                                      std::uint32_t end) noexcept {
   const auto* eth = reinterpret_cast<const prm::WqeEth*>(wqe + segments_at);
+  std::uint32_t& at = place.at;
   if (at == 0) {
     if (eth->swp_flags != 0) return {Fault::wqe_software_parser, eth->swp_flags};
     at = first_data_at;
@@ -89,6 +90,42 @@ SendOutcome SendRequest::next_packet(Sq& sq, const std::byte* wqe, std::uint32_t
   }
   at += size;
   return add_frame(sq, slot, first, length, 0, eth->cs_flags, tag);
+}
+
+SendOutcome SendRequest::next_equal_packet(Sq& sq, const std::byte* wqe, PacketPlace& place,
+                                           std::uint32_t end) noexcept {
+  const auto* eth = reinterpret_cast<const prm::WqeEth*>(wqe + segments_at);
+  if (place.at == 0) {
+    if (eth->swp_flags != 0) return {Fault::wqe_software_parser, eth->swp_flags};
+    place.at = first_data_at;
+  }
+  if (const std::uint32_t inline_word = eth->inline_hdr_sz; inline_word != 0) {
+    return {Fault::wqe_inline_header, inline_word};
+  }
+  const std::uint32_t each = eth->mss;
+  const std::uint32_t count = reinterpret_cast<const prm::WqeData*>(wqe + place.at)->byte_count;
+  Segment* const slot = &batch_.segments[batch_.segment_count];
+  const unsigned first = ++batch_.segment_count;
+  std::uint32_t length = 0;
+  if ((count & prm::data_seg_inline) == 0) {
+    if (count != each) return {Fault::wqe_unequal_packets, count};
+    const std::uint32_t at = place.at;
+    place.at += static_cast<std::uint32_t>(sizeof(prm::WqeData));
+    if (const SendOutcome outcome = gather_segments(sq, wqe, at, place.at, length, longest_frame);
+        outcome.fault != Fault::none) {
+      return outcome;
+    }
+  } else {
+    constexpr std::uint32_t header = sizeof(prm::Be32);
+    const std::uint32_t size = count & ~prm::data_seg_inline;
+    if (size > end - place.at - header) return {Fault::wqe_inline_data, size};
+    if (each == 0 || each > size - place.within) return {Fault::wqe_unequal_packets, size};
+    batch_.segments[batch_.segment_count++] = {wqe + place.at + header + place.within, each};
+    length = each;
+    place.within += each;
+    if (place.within == size) place = {.at = place.at + align_unit(header + size), .within = 0};
+  }
+  return add_frame(sq, slot, first, length, 0, eth->cs_flags, 0);
 }
 
 /// Ends a frame whose segments begin at `first`.

@@ -19,6 +19,12 @@ struct SendOutcome {
   std::uint32_t detail = 0;  ///< the key, size or opcode that was at fault
 };
 
+/// Where the next packet of a multi-packet request begins.
+struct PacketPlace {
+  std::uint32_t at = 0;      ///< its segment, bytes into the request; 0: the first
+  std::uint32_t within = 0;  ///< bytes into an inline segment, which may hold several equal packets
+};
+
 /// Makes one frame of the batch out of a SEND request.
 class SendRequest {
  public:
@@ -29,9 +35,11 @@ class SendRequest {
   /// @param ds  its 16-byte units, 2 to 63
   SendOutcome execute(Sq& sq, const std::byte* wqe, std::uint32_t ds) noexcept;
   /// One packet of a multi-packet request, and goes on to the next. The batch must have room for it.
-  /// @param at   where its segment begins; 0: the first
   /// @param end  of the request, bytes
-  SendOutcome next_packet(Sq& sq, const std::byte* wqe, std::uint32_t& at, std::uint32_t end) noexcept;
+  SendOutcome next_packet(Sq& sq, const std::byte* wqe, PacketPlace& place, std::uint32_t end) noexcept;
+  /// The same of a request of the first form, whose packets all have `mss` bytes: a pointer each, or all of
+  /// them in one inline segment, one behind the other (DPDK's net_mlx5: "legacy MPW").
+  SendOutcome next_equal_packet(Sq& sq, const std::byte* wqe, PacketPlace& place, std::uint32_t end) noexcept;
   /// Reads an LSO request; its frames come from `large` then. The batch must be empty, and stays so.
   SendOutcome begin_large(Sq& sq, const std::byte* wqe, std::uint32_t ds, LargeSend& large) noexcept;
 

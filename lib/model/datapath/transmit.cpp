@@ -186,16 +186,20 @@ SendOutcome Transmit::execute(Sq& sq, std::byte* ring) noexcept {
     case prm::wqe_opcode::nop:
       if (ds == 0) return {Fault::wqe_size, ds};
       break;
-    case prm::wqe_opcode::lso:
-      if (const SendOutcome outcome = large_send(sq, ring, wqe, ds); outcome.fault != Fault::none)
-        return outcome;
+    case prm::wqe_opcode::lso: {
+      const SendOutcome outcome = word >> 24 == prm::lso_multi_packet
+                                      ? multi_packet_send(sq, ring, wqe, ds, true)
+                                      : large_send(sq, ring, wqe, ds);
+      if (outcome.fault != Fault::none) return outcome;
       break;
+    }
     case prm::wqe_opcode::umr:
       if (const SendOutcome outcome = change_key(sq, ring, wqe, ds); outcome.fault != Fault::none)
         return outcome;
       break;
     case prm::wqe_opcode::enhanced_mpsw:
-      if (const SendOutcome outcome = multi_packet_send(sq, ring, wqe, ds); outcome.fault != Fault::none) {
+      if (const SendOutcome outcome = multi_packet_send(sq, ring, wqe, ds, false);
+          outcome.fault != Fault::none) {
         return outcome;
       }
       break;
@@ -241,23 +245,26 @@ SendOutcome Transmit::large_send(Sq& sq, std::byte* ring, const std::byte* wqe, 
   return {};
 }
 
-SendOutcome Transmit::multi_packet_send(Sq& sq, std::byte* ring, const std::byte* wqe,
-                                        std::uint32_t ds) noexcept {
+SendOutcome Transmit::multi_packet_send(Sq& sq, std::byte* ring, const std::byte* wqe, std::uint32_t ds,
+                                        bool equal) noexcept {
   constexpr std::uint32_t least = (sizeof(prm::WqeCtrl) + sizeof(prm::WqeEth)) / prm::wqe_unit;
   // Linux sends these from queues made without allow_multi_pkt_send_wqe: the capability alone decides.
   using Offloads = prm::per_protocol_networking_offload_caps;
   const auto offloads =
       card_.capabilities.view<Offloads>(static_cast<unsigned>(prm::hca_cap_type::ethernet_offloads));
-  if (!offloads.get(Offloads::enhanced_multi_pkt_send_wqe)) return {Fault::wqe_multi_packet, ds};
+  if (!(equal ? offloads.get(Offloads::multi_pkt_send_wqe)
+              : offloads.get(Offloads::enhanced_multi_pkt_send_wqe))) {
+    return {Fault::wqe_multi_packet, ds};
+  }
   if (!sq.tis) return {Fault::wqe_no_tis, ds};
   if (ds <= least) return {Fault::wqe_size, ds};
   const std::byte* const whole = in_one_piece(sq, ring, wqe, blocks_of(ds));
   if (!whole) return {Fault::wqe_memory, sq.fetched};
   const std::uint32_t end = ds * static_cast<std::uint32_t>(prm::wqe_unit);
-  for (std::uint32_t at = 0; at < end;) {
-    if (const SendOutcome outcome = request_.next_packet(sq, whole, at, end); outcome.fault != Fault::none) {
-      return outcome;
-    }
+  for (PacketPlace place; place.at < end;) {
+    const SendOutcome outcome = equal ? request_.next_equal_packet(sq, whole, place, end)
+                                      : request_.next_packet(sq, whole, place, end);
+    if (outcome.fault != Fault::none) return outcome;
     short_enough(sq);
     if (batch_.full()) complete_batch(sq);
   }

@@ -47,7 +47,9 @@ class Transmit {
   SendOutcome execute(Sq& sq, std::byte* ring) noexcept;
   SendOutcome send(Sq& sq, const std::byte* wqe, std::uint32_t ds) noexcept;
   SendOutcome large_send(Sq& sq, std::byte* ring, const std::byte* wqe, std::uint32_t ds) noexcept;
-  SendOutcome multi_packet_send(Sq& sq, std::byte* ring, const std::byte* wqe, std::uint32_t ds) noexcept;
+  /// @param equal of the first form: all packets have one length
+  SendOutcome multi_packet_send(Sq& sq, std::byte* ring, const std::byte* wqe, std::uint32_t ds,
+                                bool equal) noexcept;
   SendOutcome change_key(Sq& sq, std::byte* ring, const std::byte* wqe, std::uint32_t ds) noexcept;
   /// False, and the last frame of the batch dropped, when it is longer than the port's MTU.
   bool short_enough(Sq& sq) noexcept;

@@ -174,7 +174,7 @@ void SendQueue::post(const std::vector<Data>& data, const SendOptions& o) {
   Bytes wqe = b.bytes();
   const auto ds = static_cast<std::uint32_t>(wqe.size() / 16);
   auto& ctrl = *reinterpret_cast<prm::WqeCtrl*>(wqe.data());
-  ctrl.opmod_idx_opcode = prm::wqe_opmod_idx_opcode(0, producer, o.opcode);
+  ctrl.opmod_idx_opcode = prm::wqe_opmod_idx_opcode(o.opmod, producer, o.opcode);
   ctrl.qpn_ds = prm::wqe_qpn_ds(sq->number, ds);
   post_raw(std::move(wqe));
 }

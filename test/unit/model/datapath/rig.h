@@ -140,6 +140,7 @@ struct SendOptions {
   bool svlan = false;
   prm::wqe_ce ce = prm::wqe_ce::on_error;
   prm::wqe_opcode opcode = prm::wqe_opcode::send;
+  std::uint8_t opmod = 0;
 };
 
 struct SendQueue {
