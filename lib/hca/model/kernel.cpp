@@ -6,8 +6,8 @@
 #include <algorithm>
 
 #include "hca/model/gid_table.h"
-#include "hca/model/refusal.h"
 #include "hca/model/vport.h"
+#include "hca/refusal.h"
 #include "prm/text.h"
 
 namespace chime::hca::embedded {

@@ -7,9 +7,9 @@
 
 #include "base/array.h"
 #include "base/error.h"
-#include "hca/model/commands.h"
 #include "hca/model/handle.h"
 #include "hca/model/kernel.h"
+#include "hca/user_commands.h"
 
 namespace chime::hca::embedded {
 
@@ -42,8 +42,8 @@ class UserContext {
 
  private:
   Result<Array<std::byte>> stamped(std::span<const std::byte> in) noexcept;
-  Result<> access(const Accessor* accessor, const Handle& handle, const char* verb,
-                  std::span<const std::byte> in, std::span<std::byte> out) noexcept;
+  Result<> access(const Result<const Accessor*>& permitted, std::span<const std::byte> in,
+                  std::span<std::byte> out) noexcept;
   bool end(Handle& handle) noexcept;
   void unlink(Handle& handle) noexcept;
 

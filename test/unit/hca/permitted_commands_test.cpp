@@ -5,8 +5,8 @@
 
 #include "card.h"
 #include "hca/command.h"
-#include "hca/model/commands.h"
 #include "hca/receive_path.h"
+#include "hca/user_commands.h"
 
 /// @file
 /// What a user context may do beside a bound kernel driver, as doc/prm/user-context states it: numbers, so
@@ -15,7 +15,7 @@
 namespace chime::test {
 namespace {
 
-using namespace hca::embedded;
+using namespace hca;
 using Opcodes = std::set<unsigned>;
 
 template <class List, class Get>

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "hca/model/commands.h"
+#include "hca/user_commands.h"
 
 #include <algorithm>
 
-namespace chime::hca::embedded {
+#include "prm/layouts.h"
+#include "prm/text.h"
+#include "prm/view.h"
+
+namespace chime::hca {
 namespace {
 
 using enum prm::cmd_opcode;
@@ -135,6 +139,36 @@ const Accessor* find(std::span<const Accessor> list, prm::cmd_opcode opcode) noe
   return at == list.end() ? nullptr : &*at;
 }
 
+std::uint32_t op_mod_of(std::span<const std::byte> in) noexcept {
+  return prm::ConstView<prm::cmd_in>(in).get(prm::cmd_in::op_mod);
+}
+
+Result<> check_sizes(std::span<const std::byte> in, std::span<const std::byte> out) noexcept {
+  if (in.size() >= prm::general_obj_in_cmd_hdr::size && out.size() >= 16) return {};
+  return fail(EINVAL, "a command of %zu bytes with room for an answer of %zu; both have 16 at least",
+              in.size(), out.size());
+}
+
+tl::unexpected<Error> not_permitted(std::span<const std::byte> in, const char* what) noexcept {
+  const auto opcode = opcode_of(in);
+  return fail(EPERM, "%s (%#x, op_mod %#x): the kernel lets no user context %s it; %s",
+              prm::command_name(opcode), static_cast<unsigned>(opcode), op_mod_of(in), what,
+              instead_of(opcode));
+}
+
+Result<const Accessor*> check_named(const Accessor& accessor, prm::cmd_opcode created_by,
+                                    std::uint32_t number, std::span<const std::byte> in) noexcept {
+  if (accessor.created_by != created_by) {
+    return fail(EINVAL, "%s of an object that %s made: the command is about others",
+                prm::command_name(accessor.opcode), prm::command_name(created_by));
+  }
+  if (const std::uint32_t named = number_at(in, accessor.number); named != number) {
+    return fail(EINVAL, "%s names object %#x through the handle of %#x", prm::command_name(accessor.opcode),
+                named, number);
+  }
+  return &accessor;
+}
+
 }  // namespace
 
 std::span<const Creator> creators() noexcept {
@@ -173,6 +207,46 @@ bool is_general(prm::cmd_opcode opcode) noexcept {
   return std::find(std::begin(general_list), std::end(general_list), opcode) != std::end(general_list);
 }
 
+std::uint32_t number_at(std::span<const std::byte> bytes, NumberAt at) noexcept {
+  if (bytes.size() < at.offset + 4u) return 0;
+  return static_cast<std::uint32_t>(prm::get_bits(bytes.data(), at.offset * 8u + 32 - at.bits, at.bits));
+}
+
+prm::cmd_opcode opcode_of(std::span<const std::byte> in) noexcept {
+  return prm::ConstView<prm::cmd_in>(in).get(prm::cmd_in::opcode);
+}
+
+Result<> check_general(std::span<const std::byte> in, std::span<const std::byte> out) noexcept {
+  if (auto sizes = check_sizes(in, out); !sizes) return sizes;
+  if (!is_general(opcode_of(in))) return not_permitted(in, "execute");
+  return {};
+}
+
+Result<const Creator*> check_creation(std::span<const std::byte> in,
+                                      std::span<const std::byte> out) noexcept {
+  if (auto sizes = check_sizes(in, out); !sizes) return fail(sizes.error());
+  const Creator* creator = find_creator(opcode_of(in), op_mod_of(in));
+  if (!creator) return not_permitted(in, "create an object with");
+  return creator;
+}
+
+Result<const Accessor*> check_modification(prm::cmd_opcode created_by, std::uint32_t number,
+                                           std::span<const std::byte> in,
+                                           std::span<const std::byte> out) noexcept {
+  if (auto sizes = check_sizes(in, out); !sizes) return fail(sizes.error());
+  const Accessor* accessor = find_modifier(opcode_of(in), op_mod_of(in));
+  if (!accessor) return not_permitted(in, "modify an object with");
+  return check_named(*accessor, created_by, number, in);
+}
+
+Result<const Accessor*> check_query(prm::cmd_opcode created_by, std::uint32_t number,
+                                    std::span<const std::byte> in, std::span<const std::byte> out) noexcept {
+  if (auto sizes = check_sizes(in, out); !sizes) return fail(sizes.error());
+  const Accessor* accessor = find_query(opcode_of(in));
+  if (!accessor) return not_permitted(in, "query an object with");
+  return check_named(*accessor, created_by, number, in);
+}
+
 const char* instead_of(prm::cmd_opcode opcode) noexcept {
   switch (opcode) {
     case access_reg:
@@ -203,4 +277,4 @@ const char* instead_of(prm::cmd_opcode opcode) noexcept {
   return "nothing a user context may do comes to the same";
 }
 
-}  // namespace chime::hca::embedded
+}  // namespace chime::hca

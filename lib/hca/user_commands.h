@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 
+#include "base/error.h"
 #include "prm/enums.h"
 
 /// @file
 /// What the kernel lets a user context do, as data. A user context never destroys: the kernel prepares the
 /// destroy command when it creates an object, and sends it when the handle ends.
 
-namespace chime::hca::embedded {
+namespace chime::hca {
 
 /// Where a command names an object.
 struct NumberAt {
@@ -54,7 +56,22 @@ bool is_general(prm::cmd_opcode opcode) noexcept;
 inline constexpr std::uint32_t first_general = 0xb00;
 inline constexpr std::uint32_t last_general = 0xcff;
 
+std::uint32_t number_at(std::span<const std::byte> bytes, NumberAt at) noexcept;
+prm::cmd_opcode opcode_of(std::span<const std::byte> in) noexcept;
+
+// Every backend asks these before it lets a command go. EINVAL: a buffer is too small for a command. EPERM:
+// no user context may do it, and what would work instead.
+Result<> check_general(std::span<const std::byte> in, std::span<const std::byte> out) noexcept;
+Result<const Creator*> check_creation(std::span<const std::byte> in, std::span<const std::byte> out) noexcept;
+/// Also EINVAL: the command is about other objects than this one.
+/// @param created_by,number the object
+Result<const Accessor*> check_modification(prm::cmd_opcode created_by, std::uint32_t number,
+                                           std::span<const std::byte> in,
+                                           std::span<const std::byte> out) noexcept;
+Result<const Accessor*> check_query(prm::cmd_opcode created_by, std::uint32_t number,
+                                    std::span<const std::byte> in, std::span<const std::byte> out) noexcept;
+
 /// What would work in place of a command that is refused, as the end of a sentence.
 const char* instead_of(prm::cmd_opcode opcode) noexcept;
 
-}  // namespace chime::hca::embedded
+}  // namespace chime::hca

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "hca/model/refusal.h"
+#include "hca/refusal.h"
 
 #include "prm/text.h"
 
-namespace chime::hca::embedded {
+namespace chime::hca {
 namespace {
 
 int errnum(prm::cmd_status status) noexcept {
@@ -39,4 +39,4 @@ Error refusal(prm::cmd_opcode opcode, prm::cmd_status status, std::uint32_t synd
   return error;
 }
 
-}  // namespace chime::hca::embedded
+}  // namespace chime::hca
