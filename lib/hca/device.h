@@ -54,8 +54,8 @@ struct Uar {
 /// One event of an EventChannel.
 struct Event {
   prm::event_type type;
-  std::uint8_t sub_type;
-  std::uint64_t cookie;  ///< as given to subscribe()
+  std::uint8_t sub_type;  ///< 0 on a card
+  std::uint64_t cookie;   ///< as given to subscribe()
 };
 
 /// Events of objects, by a file descriptor that polls readable. Ends its subscriptions with it.
@@ -94,6 +94,9 @@ class Device {
 
   virtual Port& port() noexcept = 0;
   virtual Steering& steering() noexcept = 0;
+  /// Whether its doorbells can be rung by all processes of the group: they are EAL memory, not a mapping of
+  /// this process.
+  virtual bool serves_secondaries() const noexcept = 0;
   /// For messages: "mlx5_0", "software HCA of net_chime0".
   virtual const char* name() const noexcept = 0;
 

@@ -5,6 +5,9 @@
 #include <utility>
 
 #include "hca/model/open.h"
+#ifdef CHIME_VERBS
+#include "hca/verbs/open.h"
+#endif
 
 namespace chime::hca {
 
@@ -27,14 +30,20 @@ Result<Owned<Runtime>> Runtime::create() noexcept {
   return runtime;
 }
 
+#ifndef CHIME_VERBS
+namespace verbs {
+Result<Owned<Device>> open(const char* ibdev) noexcept {
+  return fail(
+      ENOTSUP,
+      "ibdev=%s: this build opens no hardware: it was made without rdma-core (install libibverbs-dev, "
+      "and build anew with -Dverbs=enabled)",
+      ibdev);
+}
+}  // namespace verbs
+#endif
+
 Result<Owned<Device>> Runtime::open(const OpenOptions& options) noexcept {
-  if (options.ibdev) {
-    return fail(ENOTSUP,
-                "ibdev=%s: this build opens no hardware (no rdma-core backend); without ibdev the port is on "
-                "the embedded software HCA",
-                options.ibdev);
-  }
-  return state_->embedded->open(options);
+  return options.ibdev ? verbs::open(options.ibdev) : state_->embedded->open(options);
 }
 
 unsigned Runtime::step() noexcept {

@@ -125,6 +125,13 @@ int probe_secondary(rte_vdev_device& device) noexcept {
     leave();
     return report(name, Error::make(ENODEV, "the primary process has no such port"));
   }
+  if (shared_of(*dev).primary_only) {
+    release(*dev);
+    leave();
+    return report(name, Error::make(ENOTSUP,
+                                    "a port on a card belongs to its primary process; ports of the software "
+                                    "HCA (without ibdev=) are shared"));
+  }
   dev->device = &device.device;
   dev->dev_ops = &secondary_ops;
   install_bursts(*dev);

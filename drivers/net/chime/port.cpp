@@ -36,6 +36,7 @@ Result<> open_hca(PortControl& port) noexcept {
   port.counters = {};
   port.counters_reset = {};
   shared.limits = port.hca->limits;
+  shared.primary_only = !device.serves_secondaries();
   shared.keys = &port.hca->memory->shared();
   shared.max_mtu = *max_mtu;
   update_link(port);

@@ -30,6 +30,7 @@ struct PortShared {
   std::atomic<std::uint32_t> max_mtu;     ///< follows the wire
   std::atomic<std::uint32_t> speed_capa;  ///< RTE_ETH_LINK_SPEED_* of the link when it was last up
   std::atomic<bool> running;              ///< bursts may be called
+  bool primary_only;                      ///< secondary processes can't ring the device's doorbells
   RxVariant rx_variant;
   TxVariant tx_variant;
   RssSettings rss;

@@ -65,6 +65,7 @@ class EmbeddedDevice final : public Device, public Steering, public EventSink {
   Result<Owned<EventChannel>> create_event_channel() noexcept override;
   hca::Port& port() noexcept override { return *port_; }
   Steering& steering() noexcept override { return *this; }
+  bool serves_secondaries() const noexcept override { return true; }
   const char* name() const noexcept override { return name_; }
 
   // hca::Steering

@@ -127,7 +127,10 @@ TEST_F(Errors, OpenIsChecked) {
     ASSERT_FALSE(opened);
     EXPECT_EQ(opened.error().errnum, errnum) << opened.error().text;
   };
-  refused({.name = "x", .ibdev = "mlx5_0"}, ENOTSUP);
+  auto card = runtime->open({.name = "x", .ibdev = "no-such-card"});
+  ASSERT_FALSE(card);
+  EXPECT_NE(std::string(card.error().text).find("ibdev=no-such-card: "), std::string::npos)
+      << card.error().text;
   refused({.name = "x", .profile = "no-such-card"}, ENOENT);
   refused({.name = "x", .model_thread = "elsewhere"}, EINVAL);
   refused({.name = "test0", .model_thread = "caller"}, EEXIST);

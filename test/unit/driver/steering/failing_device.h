@@ -41,6 +41,7 @@ class FailingDevice final : public hca::Device, private hca::Steering {
   }
   hca::Port& port() noexcept override { return device_.port(); }
   hca::Steering& steering() noexcept override { return *this; }
+  bool serves_secondaries() const noexcept override { return true; }
   const char* name() const noexcept override { return device_.name(); }
 
  private:

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <array>
+#include <cstddef>
+
+/// @file
+/// What sysfs tells of devices. Names are cut to what fits; empty: there is none.
+
+namespace chime::hca::verbs {
+
+using SysfsName = std::array<char, 64>;
+
+/// The last part of what a link in sysfs leads to: of DEVICE/driver the driver's name.
+SysfsName link_target(const char* path) noexcept;
+/// The first entry of a folder: of DEVICE/net the netdev.
+SysfsName first_entry(const char* folder) noexcept;
+bool exists(const char* path) noexcept;
+/// The first line of a file.
+SysfsName first_line(const char* path) noexcept;
+
+}  // namespace chime::hca::verbs
