@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Fixtures of the guest tests. Run: /usr/bin/python3 -B -m pytest test/guest --build BUILDDIR"""
+"""Fixtures of the guest tests. Run: /usr/bin/python3 -B -m pytest test/guest --build BUILDDIR -n 2 --dist loadfile"""
+import os
 import pathlib
 import re
 import shutil
@@ -23,6 +24,12 @@ def pytest_addoption(parser):
     parser.addoption("--build", default=str(SOURCE / "build"), help="the Meson build folder")
 
 
+def pytest_configure(config):
+    """One kernel for all build folders of this tree: its package is large. Before pytest-xdist's workers want it."""
+    if not hasattr(config, "workerinput"):
+        kernels.fetch(SOURCE / "build" / "vm", print)
+
+
 @pytest.fixture(scope="session")
 def build(request) -> pathlib.Path:
     folder = pathlib.Path(request.config.getoption("--build")).resolve()
@@ -35,7 +42,6 @@ def build(request) -> pathlib.Path:
 
 @pytest.fixture(scope="session")
 def kernel(build) -> kernels.Kernel:
-    # One kernel for all build folders of this tree: its package is large.
     return kernels.fetch(SOURCE / "build" / "vm", print)
 
 
@@ -71,16 +77,22 @@ class Guest:
         return {name: int(value) for name, value in re.findall(r"^\s+(\S+): (\d+)$", text, re.MULTILINE)}
 
 
+@pytest.fixture(scope="session")
+def cpu(worker_id) -> int:
+    """The CPU of a guest and its cards, which is quicker than two; another one for each of pytest-xdist's workers."""
+    return int(worker_id.removeprefix("gw")) % os.cpu_count() if worker_id != "master" else 0
+
+
 @pytest.fixture(scope="module")
-def boot(build, kernel, tmp_path_factory):
+def boot(build, kernel, cpu, tmp_path_factory):
     """Boots a guest: boot([("net0", {"wire": "loop"})], eal="--vdev ...")."""
     started = []
 
     def start(cards, eal: str = "", reboots: bool = False, append: str = "",
               namespace: str = "") -> Guest:
         folder = tmp_path_factory.mktemp("guest")
-        server = Server(build / "app" / "chime" / "chime", folder, eal, 0, namespace)
-        session = Session(kernel, folder, SOURCE, cpu=0, reboots=reboots, append=append,
+        server = Server(build / "app" / "chime" / "chime", folder, eal, cpu, namespace)
+        session = Session(kernel, folder, SOURCE, cpu=cpu, reboots=reboots, append=append,
                           namespace=namespace)
         started.append((session, server))
         for name, options in cards:
