@@ -14,9 +14,8 @@ MODULES = {  # how many of a module's tests run at least; the others it skips by
 }
 
 
-@pytest.fixture(scope="module")
-def guest(boot):
-    made = boot([("net0", {"wire": "loop"})])
+def start(boot, **options):
+    made = boot([("net0", {"wire": "loop", **options})])
     made.run("""
         set -e
         modprobe mlx5_core prof_sel=1; modprobe mlx5_ib; modprobe ib_uverbs; modprobe rdma_ucm
@@ -27,11 +26,33 @@ def guest(boot):
     return made
 
 
+@pytest.fixture(scope="module")
+def guest(boot):
+    return start(boot)
+
+
 @pytest.mark.parametrize("module", MODULES)
 def test_pyverbs(guest, module):
+    passes(guest, module)
+
+
+def passes(guest, module: str) -> None:
     text, status = guest.status(f"cd /tmp/verbs; timeout 100 /usr/bin/python3 -B tests/run_tests.py --dev mlx5_0 "
                                 f"tests.{module} 2>&1", timeout=150)
     ran = re.search(r"^Ran (\d+) tests?", text, re.MULTILINE)
     assert status == 0 and ran, text
     skipped = re.search(r"^OK \(skipped=(\d+)\)", text, re.MULTILINE)
     assert int(ran.group(1)) - (int(skipped.group(1)) if skipped else 0) >= MODULES[module], text
+
+
+@pytest.fixture(scope="module")
+def without_umr(boot, tmp_path_factory):
+    """A card on which mlx5_ib gives translations with CREATE_MKEY, not by a UMR work request."""
+    profile = tmp_path_factory.mktemp("profile") / "without-umr.toml"
+    profile.write_text('base = "connectx6dx"\n[general]\numr_modify_entity_size_disabled = 1\n')
+    return start(boot, profile=str(profile))
+
+
+@pytest.mark.parametrize("module", ["test_mr", "test_atomic"])
+def test_registration_without_umr(without_umr, module):
+    passes(without_umr, module)
