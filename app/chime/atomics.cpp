@@ -52,8 +52,8 @@ AtomicsResult in_one_process(const AtomicsOptions& options) {
   for (unsigned i = 0; i < options.producers; ++i) {
     sides.push_back(std::make_unique<Side>(near));
     sides.push_back(std::make_unique<Side>(far));
-    sides[2 * i]->connect(sides[2 * i + 1]->local());
-    sides[2 * i + 1]->connect(sides[2 * i]->local());
+    sides[2 * i]->connect(sides[2 * i + 1]->local(), options.ack_timeout);
+    sides[2 * i + 1]->connect(sides[2 * i]->local(), options.ack_timeout);
   }
 
   AtomicsResult result;
@@ -119,6 +119,13 @@ void add_atomics(CLI::App& app, int& status) {
                       "EAL device, net_chime0 and its wire among them (with --serve and --join): "
                       "net_memif0,role=server,socket=/run/a.sock net_chime0,wire=net_memif0");
   command->add_option("--timeout", options->seconds, "seconds to wait for the other process")
+      ->capture_default_str();
+  command
+      ->add_option(
+          "--ack-timeout", options->ack_timeout,
+          "lost packets are sent again after 4.096 us << this, and 8 times this is the end: short for "
+          "bad wires, long where the other process may have to wait for its CPU")
+      ->check(CLI::Range(1, 20))
       ->capture_default_str();
   command->add_option("--eal", options->eal, "further EAL arguments");
   command->add_flag("--json", options->json, "prints JSON");

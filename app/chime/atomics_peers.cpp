@@ -60,11 +60,11 @@ class Line {
   unsigned timeout_ms_;
 };
 
-void connect(const Line& line, const Side& side) {
+void connect(const Line& line, const Side& side, unsigned ack_timeout) {
   const rte_pmd_chime_endpoint mine = side.local();
   rte_pmd_chime_endpoint theirs;
   if (rte_pmd_chime_exchange_endpoint(line.fd(), &mine, &theirs, line.timeout_ms()) != 0) fail("exchange");
-  side.connect(theirs);
+  side.connect(theirs, ack_timeout);
 }
 
 rte_pmd_chime_mem_desc exchange(const Line& line, const Shared& memory) {
@@ -99,7 +99,7 @@ bool serve_one(const Line& line, const AtomicsOptions& options, std::uint16_t po
   std::vector<std::unique_ptr<Side>> sides;
   for (unsigned i = 0; i < wish.producers; ++i) {
     sides.push_back(std::make_unique<Side>(port));
-    connect(line, *sides.back());
+    connect(line, *sides.back(), options.ack_timeout);
   }
   Eal::wait_for_link(port, options.seconds);
   exchange(line, memory);
@@ -134,6 +134,9 @@ AtomicsResult serve_queue(const AtomicsOptions& options) {
   const std::uint16_t port = Eal::port("net_chime0");
   const Shared memory(port, sizeof(Queue));
   Consumer consumer(*memory.as<Queue>());
+  // A queue pair keeps the wire going from here on: a memif turns clients away for good before its server
+  // runs.
+  const Side wire(port);
   AtomicsResult result;
   for (bool done = false; !done;) {
     const Line line(rte_pmd_chime_exchange_accept(options.serve.c_str(), options.seconds * 1000),
@@ -170,7 +173,7 @@ AtomicsResult join_queue(const AtomicsOptions& options) {
   std::vector<std::unique_ptr<Side>> sides;
   for (unsigned i = 0; i < options.producers; ++i) {
     sides.push_back(std::make_unique<Side>(port));
-    connect(line, *sides.back());
+    connect(line, *sides.back(), options.ack_timeout);
   }
   Eal::wait_for_link(port, options.seconds);
   const rte_pmd_chime_mem_desc queue = exchange(line, scratch);

@@ -17,13 +17,14 @@ namespace {
 
 constexpr auto patience = std::chrono::seconds(30);
 
-/// One that this process may run on.
-int first_cpu() {
-  cpu_set_t cpus;
-  if (sched_getaffinity(0, sizeof cpus, &cpus) == 0)
-    for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu)
-      if (CPU_ISSET(cpu, &cpus)) return cpu;
-  return 0;
+/// Those that this process may run on, as EAL lists them.
+std::string cpus() {
+  cpu_set_t set;
+  std::string list;
+  if (sched_getaffinity(0, sizeof set, &set) != 0) return "0";
+  for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu)
+    if (CPU_ISSET(cpu, &set)) list += fmt::format("{}{}", list.empty() ? "" : ",", cpu);
+  return list;
 }
 
 }  // namespace
@@ -35,9 +36,10 @@ void fail(std::string_view tried) {
 Eal::Eal(const std::vector<std::string>& devices, const std::vector<std::string>& more) {
   std::vector<std::string> words = {"chime", "--no-pci", "--no-huge",     "--no-shconf",
                                     "-m",    "256",      "--no-telemetry"};
+  // Not bound to a CPU: another process would choose the same one.
   for (const std::string& word :
-       {std::string("--file-prefix"), fmt::format("chime{}", getpid()), std::string("-l"),
-        std::to_string(first_cpu()), std::string("--log-level"), std::string("lib.eal:error")})
+       {std::string("--file-prefix"), fmt::format("chime{}", getpid()), std::string("--lcores"),
+        fmt::format("0@({})", cpus()), std::string("--log-level"), std::string("lib.eal:error")})
     words.push_back(word);
   for (const std::string& device : devices) {
     words.emplace_back("--vdev");
@@ -98,11 +100,10 @@ rte_pmd_chime_endpoint Side::local() const {
   return endpoint;
 }
 
-void Side::connect(const rte_pmd_chime_endpoint& remote) const {
-  // A second in all: the other process may have to wait for its CPU.
+void Side::connect(const rte_pmd_chime_endpoint& remote, unsigned ack_timeout) const {
   rte_pmd_chime_path path;
   rte_pmd_chime_path_default(&path);
-  path.ack_timeout = 15;  // 134 ms
+  path.ack_timeout = static_cast<std::uint8_t>(ack_timeout);
   if (qp.connect(remote, &path) != 0) fail("connection");
 }
 

@@ -42,7 +42,8 @@ class Eal {
 struct Side {
   explicit Side(std::uint16_t port);
   rte_pmd_chime_endpoint local() const;
-  void connect(const rte_pmd_chime_endpoint& remote) const;
+  /// @param ack_timeout of the path: 4.096 us << this, eight times in all
+  void connect(const rte_pmd_chime_endpoint& remote, unsigned ack_timeout) const;
   /// The next completion; a failed one ends the subcommand with the driver's diagnosis.
   bool poll(rte_pmd_chime_completion& completion) const;
   /// Posts one, waits for its completion. @return the original value of an atomic

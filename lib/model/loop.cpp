@@ -17,7 +17,8 @@ namespace {
 constexpr std::uint64_t spin_ns = 50'000;        ///< after the last work
 constexpr std::uint64_t first_sleep_ns = 1'000;  ///< doubled up to ...
 constexpr std::uint64_t longest_sleep_ns = 100'000;
-constexpr unsigned steps_between_clocks = 16;  ///< idle steps between two looks at the clock
+constexpr unsigned steps_between_clocks =
+    16;  ///< idle steps between two looks at the clock, which give way, too
 
 void relax() noexcept {
 #if defined(__x86_64__) || defined(__i386__)
@@ -177,6 +178,8 @@ struct Loop::State {
       }
       relax();
       if (idle_steps++ % steps_between_clocks != 0) continue;
+      // Who answers may be waiting for this CPU.
+      sched_yield();
       const std::uint64_t t = nanoseconds(now());
       if (idle_steps == 1) {
         idle_since = t;

@@ -2,6 +2,7 @@
 // Compressed completions, expanded the way drivers do it.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "rig.h"
@@ -19,11 +20,14 @@ using test::Rig;
 struct Compressed : ::testing::Test {
   static constexpr std::size_t room = 2048;
 
+  explicit Compressed(const model::Profile& profile = test::roomy_profile()) : rig(profile) {}
+
   Rig rig;
   CompletionQueue cq = rig.make_cq(6);
   ReceiveQueue rq = rig.make_rq(6, 1, cq);
   std::uint64_t buffers = rig.memory.allocate(64 * room, 4096);
   unsigned blocks = 0;
+  std::uint32_t longest_block = 0;
 
   void SetUp() override {
     rig.receive_all(*rig.make_tir(rq));
@@ -49,6 +53,7 @@ struct Compressed : ::testing::Test {
       ++blocks;
       const std::uint32_t first = cq.consumer - 1;
       const std::uint32_t count = cqe.byte_cnt;
+      longest_block = std::max(longest_block, count);
       std::array<prm::MiniCqe, prm::mini_cqes> minis;
       for (std::uint32_t i = 0; i < count; ++i) {
         if (i % prm::mini_cqes == 0) std::memcpy(&minis, &slot(first + (i ? i : 1)), sizeof minis);
@@ -114,6 +119,32 @@ TEST_F(Compressed, BlocksOfEverySizeAtEveryPlace) {
       expect(frames);
       EXPECT_EQ(blocks, 1u);
     }
+  }
+}
+
+/// A card whose blocks have up to 16 CQEs.
+struct CompressedBy16 : Compressed {
+  CompressedBy16() : Compressed(profile()) {}
+  static model::Profile profile() {
+    using G = prm::cmd_hca_cap;
+    model::Profile made = test::roomy_profile();
+    for (auto bytes : {made.capabilities.maximum(0), made.capabilities.current(0)})
+      prm::View<G>(bytes).set(G::cqe_compression_max_num, 16);
+    return made;
+  }
+};
+
+TEST_F(CompressedBy16, BlocksHaveAsManyAsTheCapabilitySays) {
+  for (unsigned count : {15u, 16u, 17u, 31u, 32u}) {
+    SCOPED_TRACE(count);
+    blocks = 0;
+    longest_block = 0;
+    post(count);
+    const auto frames = frames_of(count);
+    rig.wire.deliver_all(frames);
+    expect(frames);
+    EXPECT_EQ(longest_block, std::min(count, 16u));
+    EXPECT_EQ(blocks, count <= 17 ? 1u : 2u) << "a last one alone is no block";
   }
 }
 
