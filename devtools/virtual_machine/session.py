@@ -37,13 +37,9 @@ class Session:
         self.listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         self.listener.bind(str(self.port))
         self.listener.listen(1)
-        # A port for one program of the guest: /dev/vport*p1, once the module virtio_console is there.
-        self.program_port = folder / "program"
         self.machine = Machine(kernel, folder, AGENT, work, memory, cpu, f"loglevel=7 {append}", reboots=reboots,
                                namespace=namespace, qemu_arguments=f"-chardev socket,id=agent,path={self.port} "
-                               f"-serial chardev:agent -device virtio-serial-pci,addr=0x1e "
-                               f"-chardev socket,id=program,path={self.program_port},server=on,wait=off "
-                               f"-device virtserialport,chardev=program,nr=1 {qemu_arguments}")
+                               f"-serial chardev:agent {qemu_arguments}")
         self.connection: socket.socket | None = None
         self.buffer = b""
         self.count = 0

@@ -12,6 +12,8 @@ SOURCE = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(SOURCE / "devtools"))
 sys.path.append(str(SOURCE / "test" / "system"))  # testpmd and its channel
 
+from guest_channel import GuestChannel  # noqa: E402
+from testpmd import Testpmd  # noqa: E402
 from virtual_machine import kernel as kernels  # noqa: E402
 from virtual_machine.machine import Card, Server  # noqa: E402
 from virtual_machine.session import Session  # noqa: E402
@@ -81,6 +83,15 @@ class Guest:
 def cpu(worker_id) -> int:
     """The CPU of a guest and its cards, which is quicker than two; another one for each of pytest-xdist's workers."""
     return int(worker_id.removeprefix("gw")) % os.cpu_count() if worker_id != "master" else 0
+
+
+def guest_testpmd(guest: Guest, build: pathlib.Path, devices: list[str], options: list[str] = (),
+                  mode: str = "io") -> Testpmd:
+    """Stock testpmd in the guest, behind the same channel as the system tests'. The first start is slow: every driver of
+    DPDK comes through the guest's file system."""
+    return Testpmd(str(build), devices, ["--no-flush-rx", f"--forward-mode={mode}", *options], memory=256,
+                   lcores="(0-1)@0", seconds=300,
+                   channel=lambda command, environment: GuestChannel(guest.session, command, environment))
 
 
 @pytest.fixture(scope="module")

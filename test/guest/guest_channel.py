@@ -1,67 +1,78 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The channel of the system tests (test/system/channel.py) to a program in a guest."""
-import re
-import socket
+"""A program in the guest behind a channel as in test/system/channel.py: the same tests can drive it there."""
+import base64
+import itertools
+import shlex
 import time
 
 from channel import ChannelClosed
 
-_END = re.compile(r"@program ended (\d+)\n")
+_serial = itertools.count()
 
 
 class GuestChannel:
-    """A program in the guest, its input and output on the session's port for programs: one at a time."""
+    """Its input is a pipe in the guest, its output a file there. A program that polls leaves the guest's one CPU to others
+    (nice)."""
 
-    def __init__(self, guest, command: str):
-        self.guest = guest
-        self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        self.socket.connect(str(guest.session.program_port))
-        self.status: int | None = None
-        self.guest.run(f"""
-            modprobe virtio_console
-            for i in $(seq 50); do [ -e /dev/vport*p1 ] && break; sleep 0.1; done
-            rm -f /run/program.pid
-            (exec 3<> $(echo /dev/vport*p1)
-             sh -c 'echo $$ > /run/program.pid; exec stdbuf -oL {command}' <&3 >&3 2>&1
-             echo "@program ended $?" >&3) > /dev/null 2>&1 < /dev/null &
-            for i in $(seq 100); do [ -s /run/program.pid ] && exit 0; sleep 0.05; done; exit 1""")
+    def __init__(self, session, command: list[str], environment: dict[str, str] | None = None):
+        self.session = session
+        self.place = f"/run/program{next(_serial)}"
+        self.offset = 0
+        words = ["env", *[f"{name}={value}" for name, value in (environment or {}).items()],
+                 "nice", "-n", "19", "stdbuf", "-oL", *command]
+        # The second opening of the pipe keeps it open between two inputs.
+        self.pid = int(session.run(f"""
+            mkfifo {self.place}.in
+            setsid bash -c 'exec 3<>{self.place}.in
+              "$@" <&3 3<&- & echo $! > {self.place}.pid; wait $!; echo $? > {self.place}.status' - {shlex.join(words)} \\
+              > {self.place}.out 2>&1 &
+            for i in $(seq 100); do [ -s {self.place}.pid ] && break; sleep 0.05; done
+            cat {self.place}.pid"""))
 
     def send(self, text: str) -> None:
-        self.socket.sendall(text.encode())
+        encoded = base64.b64encode(text.encode()).decode()
+        self.session.run(f"echo {encoded} | base64 -d > {self.place}.in")
 
     def read(self, seconds: float) -> str:
         """What arrives within `seconds`; returns as soon as there is something. Empty at the end of the time."""
-        if self.status is not None:
-            raise ChannelClosed("", self.status)
-        self.socket.settimeout(max(seconds, 0.001))
-        try:
-            text = self.socket.recv(65536).decode(errors="replace")
-        except TimeoutError:
-            return ""
-        if not text:
-            raise ChannelClosed("", "unknown: the guest is gone")
-        # The last line comes at once, and nothing after it.
-        if end := _END.search(text):
-            self.status = int(end[1])
-            return text[:end.start()]
-        return text
+        end = time.monotonic() + seconds
+        out, begin = f"{self.place}.out", self.offset + 1
+        while True:
+            # Waits in the guest: a program that looks again and again would cost more than what it looks for.
+            text = self.session.run(f"""
+                exec 2> /dev/null
+                read -r -d '' -n 1 -t {max(0.1, min(seconds, 20)):.1f} < <(exec tail -c +{begin} -f --pid={self.pid} {out})
+                kill $!
+                kill -0 {self.pid} && state=running || state=ended
+                echo $state $(tail -c +{begin} {out} | base64 -w0)""")
+            state, _, encoded = text.partition(" ")
+            data = base64.b64decode(encoded)
+            self.offset += len(data)
+            if data:
+                return data.decode(errors="replace")
+            if state == "ended":
+                raise ChannelClosed("", None)
+            if time.monotonic() > end:
+                return ""
 
     def running(self) -> bool:
-        return self.status is None
+        return self.session.status(f"kill -0 {self.pid}")[1] == 0
+
+    def kill(self) -> None:
+        """kill -9, and waits until it has gone with all that it had."""
+        self.session.run(f"kill -9 {self.pid}; while kill -0 {self.pid} 2>/dev/null; do sleep 0.05; done")
 
     def wait(self, seconds: float) -> int:
+        """@return the exit status; kills the program when its end does not come."""
         end = time.monotonic() + seconds
         while self.running():
             if time.monotonic() > end:
-                raise TimeoutError(f"the program still runs after {seconds} s")
-            self.read(0.2)
-        return self.status
+                self.kill()
+                raise TimeoutError(f"{self.pid} did not end within {seconds} s")
+            time.sleep(0.2)
+        return int(self.session.run(f"for i in $(seq 100); do [ -s {self.place}.status ] && break; sleep 0.05; done; "
+                                    f"cat {self.place}.status"))
 
     def close(self) -> None:
         if self.running():
-            self.guest.run("kill -KILL $(cat /run/program.pid)", check=False)
-            try:
-                self.wait(10)
-            except (TimeoutError, ChannelClosed):
-                pass
-        self.socket.close()
+            self.kill()

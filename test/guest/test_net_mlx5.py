@@ -59,10 +59,10 @@ def host(command: str) -> str:
 def pmd(guest, request):
     """testpmd that forwards between the cards' queues of one number."""
     arguments = "" if request.param == "default" else f",{request.param}"
-    devices = " ".join(f"-a 0000:00:0{3 + i}.0{arguments}" for i in range(len(MACS)))
+    devices = [word for i in range(len(MACS)) for word in ("-a", f"0000:00:0{3 + i}.0{arguments}")]
     # One CPU: both of testpmd's threads on it.
-    command = f'dpdk-testpmd --lcores "(0-1)@0" {devices} -- -i {OPTIONS}'
-    program = InteractiveTestpmd(GuestChannel(guest, command), 90)
+    command = ["dpdk-testpmd", "--lcores", "(0-1)@0", *devices, "--", "-i", *OPTIONS.split()]
+    program = InteractiveTestpmd(GuestChannel(guest.session, command), 300)
     program.command("start")
     yield program
     program.channel.close()

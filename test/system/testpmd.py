@@ -14,7 +14,7 @@ _CONTROL = re.compile(r"\x1b\[[0-9;]*[A-Za-z]|\r")
 def eal_arguments(devices: list[str], memory: int = 512, lcores: str = "0,1", huge: tuple[str, str] | None = None) -> list[str]:
     """EAL arguments that need no cards. `huge` is a hugetlbfs folder and a file prefix, for programs that others attach to;
     without it no hugepages are needed."""
-    arguments = ["-l", lcores, "--no-pci", "-m", str(memory), "-d", "librte_net_chime.so"]
+    arguments = ["--lcores", lcores, "--no-pci", "-m", str(memory), "-d", "librte_net_chime.so"]
     arguments += ["--huge-dir", huge[0], "--file-prefix", huge[1]] if huge else ["--no-huge", "--no-shconf"]
     for device in devices:
         arguments += ["--vdev", device]
@@ -48,7 +48,7 @@ class InteractiveTestpmd:
         finally:
             self.channel.close()
 
-    def command(self, text: str, seconds: float = 30) -> str:
+    def command(self, text: str, seconds: float = 60) -> str:
         """Types a command; returns what it printed."""
         self.channel.send(text + "\n")
         output = read_until(self.channel, PROMPT, seconds)
@@ -85,13 +85,13 @@ class InteractiveTestpmd:
 
 
 class Testpmd(InteractiveTestpmd):
-    """testpmd as a process here, with the plugin."""
+    """testpmd with the plugin. `channel` starts a program and returns its channel; the default runs it here."""
 
     __test__ = False
 
     def __init__(self, build: str, devices: list[str], options: list[str] = (), memory: int = 512,
                  huge: tuple[str, str] | None = None, extra_eal: list[str] = (), before: list[str] = (),
-                 seconds: float = 60):
-        eal = eal_arguments(devices, memory, huge=huge)
+                 seconds: float = 60, lcores: str = "0,1", channel=ProcessChannel):
+        eal = eal_arguments(devices, memory, lcores, huge=huge)
         command = [*before, "dpdk-testpmd", *eal, *extra_eal, "--", "-i", "--total-num-mbufs=8192", *options]
-        super().__init__(ProcessChannel(command, environment(build)), seconds)
+        super().__init__(channel(command, environment(build)), seconds)
