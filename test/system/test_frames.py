@@ -8,10 +8,12 @@ from capture import PORTS, carry, devices
 from channel import read_until
 from scapy.layers.inet import ICMP, IP, TCP, UDP
 from scapy.layers.inet6 import IPv6
-from scapy.layers.l2 import Dot1Q, Ether
+from scapy.layers.l2 import GRE, Dot1Q, Ether
+from scapy.layers.vxlan import VXLAN
 from scapy.packet import Raw
 from scapy.utils import wrpcap
 
+JUMBO = ["--mbuf-size=10240", "--max-pkt-len=9996", "--total-num-mbufs=4096"]
 ETHER = Ether(dst="02:00:00:00:00:02", src="02:00:00:00:00:01")
 
 
@@ -32,7 +34,7 @@ def test_every_length_up_to_an_mtu_of_1500(testpmd, tmp_path):
 
 def test_jumbo_frames_in_one_buffer(testpmd, tmp_path):
     sent = [sized(length, length) for length in (64, 1514, 1515, 4096, 9000, 9991, 9992)]
-    came = carry(testpmd, tmp_path, as_packets(sent), ["--mbuf-size=10240", "--max-pkt-len=9996", "--total-num-mbufs=4096"])
+    came = carry(testpmd, tmp_path, as_packets(sent), JUMBO)
     assert came == sent
 
 
@@ -64,6 +66,42 @@ def test_checksums_are_inserted(testpmd, tmp_path):
     commands += ["port start all"]
     came = carry(testpmd, tmp_path, sent, before=commands, mode="csum")
     # The csum engine may rewrite addresses; the rest is the frame with right checksums.
+    assert [frame[12:] for frame in came] == [frame[12:] for frame in wanted]
+
+
+SEGMENT = 700
+TUNNELS = {
+    "plain": lambda inner: inner,
+    "vlan": lambda inner: Ether(dst=inner.dst, src=inner.src) / Dot1Q(vlan=7) / inner[IP],
+    "vxlan": lambda inner: ETHER / IP(src="198.51.100.1", dst="198.51.100.2") / UDP(sport=9, dport=4789, chksum=0) /
+                           VXLAN(vni=42) / inner,
+    "gre": lambda inner: ETHER / IP(src="198.51.100.1", dst="198.51.100.2") / GRE(proto=0x6558) / inner,
+    "ipip": lambda inner: ETHER / IP(src="198.51.100.1", dst="198.51.100.2") / inner[IP],
+}
+
+
+@pytest.mark.parametrize("tunnel", TUNNELS)
+def test_segmentation(testpmd, tmp_path, tunnel):
+    """testpmd's csum engine asks for TSO; scapy makes the frames that have to come."""
+    data = bytes(i * 7 % 251 for i in range(3000))
+
+    def frame(number: int, begin: int, size: int, flags: str) -> bytes:
+        inner = ETHER / IP(src="192.0.2.1", dst="192.0.2.2", id=100 + number) / \
+            TCP(sport=1, dport=2, seq=1000 + begin, flags=flags) / Raw(data[begin:begin + size])
+        made = Ether(bytes(TUNNELS[tunnel](inner)))
+        made[IP].id = (100 if made[IP].proto == 6 else 1) + number
+        del made[IP].chksum
+        return bytes(made)
+
+    whole = frame(0, 0, len(data), "PA")
+    wanted = [frame(i, begin, min(SEGMENT, len(data) - begin), "PA" if begin + SEGMENT >= len(data) else "A")
+              for i, begin in enumerate(range(0, len(data), SEGMENT))]
+    commands = ["port stop all"]
+    commands += [f"csum set {layer} hw {port}" for layer in ("ip", "tcp", "outer-ip") for port in (0, 1)]
+    commands += [f"csum parse-tunnel on {port}" for port in (0, 1)]
+    commands += [f"{kind} set {SEGMENT} {port}" for kind in ("tso", "tunnel_tso") for port in (0, 1)]
+    commands += ["port start all"]
+    came = carry(testpmd, tmp_path, as_packets([whole]), JUMBO, before=commands, mode="csum", expected=len(wanted))
     assert [frame[12:] for frame in came] == [frame[12:] for frame in wanted]
 
 

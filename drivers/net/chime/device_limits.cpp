@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "hca/command.h"
+#include "tx_offload.h"
 
 namespace chime::net {
 
@@ -56,6 +57,16 @@ Result<Limits> Limits::query(hca::Device& device) noexcept {
   const auto offloads = command.out.at(prm::query_hca_cap_out::capability)
                             .at(prm::hca_cap_union::per_protocol_networking_offload_caps);
   limits.checksum = offloads.get(ethernet::csum_cap);
+  // Without the L3 and L4 checksums of its frames segmentation would be of no use.
+  if (const std::uint32_t log = offloads.get(ethernet::max_lso_cap); log != 0 && limits.checksum)
+    limits.max_large_send = power(log);
+  const auto looks_into = [&](std::uint64_t tunnel, bool yes) {
+    if (yes && limits.checksum) limits.tunnels |= tx_tunnel_bit(tunnel);
+  };
+  looks_into(RTE_MBUF_F_TX_TUNNEL_VXLAN, offloads.get(ethernet::tunnel_stateless_vxlan));
+  looks_into(RTE_MBUF_F_TX_TUNNEL_GRE, offloads.get(ethernet::tunnel_stateless_gre));
+  looks_into(RTE_MBUF_F_TX_TUNNEL_IPIP, offloads.get(ethernet::tunnel_stateless_ip_over_ip) ||
+                                            offloads.get(ethernet::tunnel_stateless_ip_over_ip_tx));
   limits.vlan_strip = offloads.get(ethernet::vlan_cap);
   limits.vlan_insert = offloads.get(ethernet::wqe_vlan_insert);
   limits.scatter_fcs = offloads.get(ethernet::scatter_fcs);

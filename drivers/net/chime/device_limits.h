@@ -19,6 +19,8 @@ struct Limits {
   std::uint32_t max_multicast_addresses;
   std::uint32_t max_send_ds;     ///< 16-byte units in one send WQE
   std::uint8_t min_inline_mode;  ///< what a send WQE must carry itself: 0 nothing, 1 L2, 2 IP, 3 TCP/UDP
+  std::uint32_t max_large_send;  ///< bytes of payload that a send WQE may have cut into frames (LSO); 0: none
+  std::uint16_t tunnels;         ///< kinds of tunnels that the card looks into, see tx_offload.h
   bool checksum;                 ///< computed in send WQEs, checked for CQEs
   bool vlan_strip;
   bool vlan_insert;  ///< by the WQE's Ethernet segment

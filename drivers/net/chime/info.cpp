@@ -6,6 +6,8 @@
 #include <cstring>
 #include <mutex>
 
+#include "tx_offload.h"
+
 namespace chime::net {
 
 namespace {
@@ -34,6 +36,16 @@ std::uint64_t tx_queue_offloads(const Limits& limits) noexcept {
       RTE_ETH_TX_OFFLOAD_MULTI_SEGS | RTE_ETH_TX_OFFLOAD_MBUF_FAST_FREE | RTE_ETH_TX_OFFLOAD_VLAN_INSERT;
   if (limits.checksum)
     offloads |= RTE_ETH_TX_OFFLOAD_IPV4_CKSUM | RTE_ETH_TX_OFFLOAD_UDP_CKSUM | RTE_ETH_TX_OFFLOAD_TCP_CKSUM;
+  if (limits.max_large_send != 0) offloads |= RTE_ETH_TX_OFFLOAD_TCP_TSO;
+  if (limits.tunnels == 0) return offloads;
+  offloads |= RTE_ETH_TX_OFFLOAD_OUTER_IPV4_CKSUM;
+  if (limits.max_large_send == 0) return offloads;
+  const auto segments_in = [&](std::uint64_t tunnel, std::uint64_t offload) {
+    if ((limits.tunnels & tx_tunnel_bit(tunnel)) != 0) offloads |= offload;
+  };
+  segments_in(RTE_MBUF_F_TX_TUNNEL_VXLAN, RTE_ETH_TX_OFFLOAD_VXLAN_TNL_TSO);
+  segments_in(RTE_MBUF_F_TX_TUNNEL_GRE, RTE_ETH_TX_OFFLOAD_GRE_TNL_TSO);
+  segments_in(RTE_MBUF_F_TX_TUNNEL_IPIP, RTE_ETH_TX_OFFLOAD_IPIP_TNL_TSO);
   return offloads;
 }
 

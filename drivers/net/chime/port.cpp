@@ -79,6 +79,8 @@ QueueContext queue_context(PortControl& port) noexcept {
           .port_id = port.dev.data->port_id,
           .min_inline_mode = hca.limits.min_inline_mode,
           .max_ds = hca.limits.max_send_ds,
+          .max_large_send = hca.limits.max_large_send,
+          .tunnels = hca.limits.tunnels,
           .vlan_insert = hca.limits.vlan_insert};
 }
 

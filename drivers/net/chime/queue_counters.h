@@ -26,6 +26,7 @@ struct TxCounters {
   std::uint64_t drop_too_short;       ///< less than an Ethernet header
   std::uint64_t drop_too_long;        ///< longer than the port's largest frame
   std::uint64_t drop_chain_too_long;  ///< more segments than a WQE can name
+  std::uint64_t drop_segmentation;    ///< RTE_MBUF_F_TX_TCP_SEG with impossible lengths or sizes
   std::uint64_t drop_chain;           ///< a chain without RTE_ETH_TX_OFFLOAD_MULTI_SEGS, or a broken one
   std::uint64_t drop_unknown_memory;  ///< data outside every registered mempool
   std::uint64_t drop_queue_error;     ///< posted, and lost to an error of the queue
@@ -55,6 +56,7 @@ inline constexpr CounterName tx_counter_names[] = {
     {"drop_too_short", offsetof(TxCounters, drop_too_short), true},
     {"drop_too_long", offsetof(TxCounters, drop_too_long), true},
     {"drop_chain_too_long", offsetof(TxCounters, drop_chain_too_long), true},
+    {"drop_segmentation", offsetof(TxCounters, drop_segmentation), true},
     {"drop_chain", offsetof(TxCounters, drop_chain), true},
     {"drop_unknown_memory", offsetof(TxCounters, drop_unknown_memory), true},
     {"drop_queue_error", offsetof(TxCounters, drop_queue_error), true},

@@ -97,7 +97,7 @@ inline Posted post_full(TxQueue& q, rte_mbuf** packets, std::uint32_t most, std:
   const std::uint32_t mask = q.size() - 1, produced = q.produced;
   const SinglePlan single(q);
   const bool short_cut = q.inline_size == 0 || q.inline_size == ethernet_inline;
-  const std::uint64_t tag_in_line = q.inline_size == 0 ? 0 : RTE_MBUF_F_TX_VLAN;
+  const std::uint64_t long_way = tx_not_simple | (q.inline_size == 0 ? 0 : RTE_MBUF_F_TX_VLAN);
   const std::uint32_t lengths = short_cut ? q.max_frame - ethernet_inline : 0;
   HotRange hot = q.hot;
   std::uint32_t taken = 0, sent = 0, end = 0, last = produced;
@@ -107,7 +107,7 @@ inline Posted post_full(TxQueue& q, rte_mbuf** packets, std::uint32_t most, std:
     rte_mbuf* packet = packets[taken];
     const std::uint32_t block = produced + end, length = packet->data_len;
     if (likely(packet->nb_segs == 1 && length - ethernet_inline - 1 < lengths &&
-               (packet->ol_flags & tag_in_line) == 0 && end < room)) {
+               (packet->ol_flags & long_way) == 0 && end < room)) {
       const std::uintptr_t address = reinterpret_cast<std::uintptr_t>(packet->buf_addr) + packet->data_off;
       if (unlikely(address - hot.start >= hot.size)) {
         if (tx_find_key(q, address) == hca::MemoryMap::no_key) {

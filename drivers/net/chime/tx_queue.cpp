@@ -65,6 +65,8 @@ Result<Owned<TxQueueControl>> TxQueueControl::create(const QueueContext& context
   q.sqn_shifted = prm::wqe_qpn_ds(control.sq_.number(), 0);
   q.max_ds = static_cast<std::uint16_t>(std::min(context.max_ds, prm::max_ds));
   q.inline_size = inline_size(context, config);
+  q.max_large_send = context.max_large_send;
+  q.tunnels = context.tunnels;
   q.doorbell = control.uar_.send;
   q.port_id = context.port_id;
   q.queue_id = config.queue;

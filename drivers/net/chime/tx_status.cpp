@@ -14,11 +14,14 @@ std::uint16_t tx_prepare(void* queue, rte_mbuf** packets, std::uint16_t count_wa
   for (std::uint16_t i = 0; i < count_wanted; ++i) {
     const rte_mbuf& packet = *packets[i];
     const std::uint64_t l4 = packet.ol_flags & RTE_MBUF_F_TX_L4_MASK;
-    constexpr std::uint64_t unsupported = RTE_MBUF_F_TX_TCP_SEG | RTE_MBUF_F_TX_UDP_SEG | RTE_MBUF_F_TX_QINQ |
-                                          RTE_MBUF_F_TX_TUNNEL_MASK | RTE_MBUF_F_TX_OUTER_IP_CKSUM |
+    constexpr std::uint64_t unsupported = RTE_MBUF_F_TX_UDP_SEG | RTE_MBUF_F_TX_QINQ |
                                           RTE_MBUF_F_TX_OUTER_UDP_CKSUM | RTE_MBUF_F_TX_SEC_OFFLOAD |
                                           RTE_MBUF_F_TX_MACSEC;
-    if ((packet.ol_flags & unsupported) != 0 || l4 == RTE_MBUF_F_TX_SCTP_CKSUM) {
+    // Kind 0 is no tunnel.
+    const bool unknown_tunnel = ((q.tunnels | 1u) & tx_tunnel_bit(packet.ol_flags)) == 0;
+    const bool no_segments = (packet.ol_flags & RTE_MBUF_F_TX_TCP_SEG) != 0 && q.max_large_send == 0;
+    if ((packet.ol_flags & unsupported) != 0 || l4 == RTE_MBUF_F_TX_SCTP_CKSUM || unknown_tunnel ||
+        no_segments) {
       rte_errno = ENOTSUP;
       return i;
     }

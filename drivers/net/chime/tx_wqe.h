@@ -12,11 +12,13 @@
 
 #include "prm/be.h"
 #include "prm/wqe.h"
+#include "tx_offload.h"
 #include "tx_recovery.h"
 #include "txq.h"
 
 /// @file
-/// Building send WQEs of any shape: header in line, VLAN tag, checksums, several segments.
+/// Building send WQEs of any shape: header in line, VLAN tag, checksums, several segments, segmentation
+/// (LSO).
 
 namespace chime::net {
 
@@ -24,6 +26,9 @@ inline constexpr std::uint32_t min_frame = 14;  ///< an Ethernet header; the car
 
 /// What min_inline_mode L2 asks for: an Ethernet header with one VLAN tag.
 inline constexpr std::uint32_t ethernet_inline = 18;
+
+/// Headers of a segmented packet, VLAN tag included: a tunnel's, IPv6 and TCP with all options fit.
+inline constexpr std::uint32_t largest_inline = 256;
 
 /// What a packet's WQE will look like; or why there will be none.
 struct WqePlan {
@@ -44,11 +49,27 @@ constexpr std::uint32_t inline_units(std::uint32_t size) noexcept {
   return size <= 2 ? 0 : (size - 2 + 15) / 16;
 }
 
+/// Whether the card can cut the packet into frames.
+inline bool tx_can_segment(const TxQueue& q, const rte_mbuf& packet, std::uint32_t tag) noexcept {
+  const std::uint32_t header = tx_header_size(packet);
+  return header >= min_frame && header + tag <= largest_inline && packet.pkt_len > header &&
+         packet.pkt_len - header <= q.max_large_send && packet.tso_segsz != 0 &&
+         header + packet.tso_segsz <= q.max_frame;
+}
+
 inline WqePlan tx_plan(const TxQueue& q, const rte_mbuf& packet) noexcept {
-  const std::uint32_t tag = packet.ol_flags & RTE_MBUF_F_TX_VLAN && q.inline_size != 0 ? 4 : 0;
-  if (unlikely(packet.pkt_len < min_frame)) return {&TxCounters::drop_too_short, 0, 0};
-  if (unlikely(packet.pkt_len > q.max_frame)) return {&TxCounters::drop_too_long, 0, 0};
-  const std::uint32_t inline_size = std::min<std::uint32_t>(q.inline_size, packet.pkt_len + tag);
+  const bool segmented = (packet.ol_flags & RTE_MBUF_F_TX_TCP_SEG) != 0;
+  const std::uint32_t tag =
+      (packet.ol_flags & RTE_MBUF_F_TX_VLAN) != 0 && (segmented || q.inline_size != 0) ? 4 : 0;
+  std::uint32_t wanted = q.inline_size;
+  if (segmented) {
+    if (unlikely(!tx_can_segment(q, packet, tag))) return {&TxCounters::drop_segmentation, 0, 0};
+    wanted = tx_header_size(packet) + tag;
+  } else {
+    if (unlikely(packet.pkt_len < min_frame)) return {&TxCounters::drop_too_short, 0, 0};
+    if (unlikely(packet.pkt_len > q.max_frame)) return {&TxCounters::drop_too_long, 0, 0};
+  }
+  const std::uint32_t inline_size = std::min<std::uint32_t>(wanted, packet.pkt_len + tag);
   std::uint32_t units = 2 + inline_units(inline_size);
 
   // Segments that have something left behind the header; the length is only as good as their sum.
@@ -110,20 +131,10 @@ class ChainReader {
   std::uint32_t offset_ = 0;
 };
 
-/// The bit of TCP is in UDP's number, too, and not in that of SCTP, which the card does not compute.
-static_assert((RTE_MBUF_F_TX_UDP_CKSUM & RTE_MBUF_F_TX_TCP_CKSUM) == RTE_MBUF_F_TX_TCP_CKSUM &&
-              (RTE_MBUF_F_TX_SCTP_CKSUM & RTE_MBUF_F_TX_TCP_CKSUM) == 0);
-constexpr std::uint8_t tx_checksum_flags(std::uint64_t ol_flags) noexcept {
-  const auto l3 = static_cast<unsigned>(ol_flags >> (std::countr_zero(RTE_MBUF_F_TX_IP_CKSUM) - 6));
-  const auto l4 = static_cast<unsigned>(ol_flags >> (std::countr_zero(RTE_MBUF_F_TX_TCP_CKSUM) - 7));
-  return static_cast<std::uint8_t>((l3 & prm::eth_l3_csum) | (l4 & prm::eth_l4_csum));
-}
-static_assert(prm::eth_l3_csum == 1 << 6 && prm::eth_l4_csum == 1 << 7);
-
 /// The header in line, with the VLAN tag behind the addresses where asked for.
 inline void tx_write_inline(WqeWriter& writer, prm::WqeEth& eth, ChainReader& reader, const rte_mbuf& packet,
                             std::uint32_t size) noexcept {
-  alignas(16) std::byte header[128];
+  alignas(16) std::byte header[largest_inline + prm::wqe_unit];
   if (packet.ol_flags & RTE_MBUF_F_TX_VLAN) {
     const prm::Be16 tpid(RTE_ETHER_TYPE_VLAN), tag(packet.vlan_tci);
     reader.copy(header, 12);
@@ -179,9 +190,10 @@ inline void tx_write_single(std::byte* wqe, const SinglePlan& plan, std::uint32_
 /// Writes the WQE. @return false when a segment's memory is not registered; nothing is posted then
 inline bool tx_write(TxQueue& q, const WqePlan& plan, const rte_mbuf& packet, std::uint32_t block) noexcept {
   WqeWriter writer(q, block);
+  const bool segmented = (packet.ol_flags & RTE_MBUF_F_TX_TCP_SEG) != 0;
   auto* control = reinterpret_cast<prm::WqeCtrl*>(writer.next());
-  control->opmod_idx_opcode =
-      prm::wqe_opmod_idx_opcode(0, static_cast<std::uint16_t>(block), prm::wqe_opcode::send);
+  control->opmod_idx_opcode = prm::wqe_opmod_idx_opcode(
+      0, static_cast<std::uint16_t>(block), segmented ? prm::wqe_opcode::lso : prm::wqe_opcode::send);
   control->qpn_ds = q.sqn_shifted | plan.units;
   control->signature = 0;
   control->reserved[0] = control->reserved[1] = 0;
@@ -190,7 +202,8 @@ inline bool tx_write(TxQueue& q, const WqePlan& plan, const rte_mbuf& packet, st
 
   auto* eth = reinterpret_cast<prm::WqeEth*>(writer.next());
   std::memset(eth, 0, sizeof *eth);
-  eth->cs_flags = tx_checksum_flags(packet.ol_flags);
+  eth->cs_flags = tx_any_checksum_flags(packet.ol_flags);
+  if (segmented) eth->mss = packet.tso_segsz;
 
   ChainReader reader(packet);
   if (plan.inline_size != 0) {

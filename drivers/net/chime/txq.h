@@ -58,8 +58,10 @@ struct alignas(64) TxQueue {
   alignas(64) hca::Doorbell doorbell;
   TxCounters counters;
 
-  // Cold: packets from several pools, and messages.
+  // Cold: packets from several pools, segmentation, messages.
   hca::KeyCache key_cache;
+  std::uint32_t max_large_send;  ///< bytes of payload that the card segments; 0: none
+  std::uint16_t tunnels;         ///< kinds that the card looks into, see tx_offload.h
   std::uint16_t port_id;
   std::uint16_t queue_id;
 

@@ -241,6 +241,8 @@ TxRing::TxRing(const Keys& keys, const TxSetting& setting)
   q.sqn_shifted = prm::wqe_qpn_ds(sqn, 0);
   q.max_ds = setting.max_ds;
   q.inline_size = setting.inline_size;
+  q.max_large_send = setting.max_large_send;
+  q.tunnels = setting.tunnels;
   q.doorbell.base = reinterpret_cast<std::byte*>(uar_.get());
   tx_release(q);
 }
@@ -275,6 +277,7 @@ std::vector<SendWqe> TxRing::take() {
     wqe.ds = control->qpn_ds & 0x3f;
     wqe.fm_ce_se = control->fm_ce_se;
     wqe.checksum_flags = eth->cs_flags;
+    wqe.mss = eth->mss;
     std::uint32_t left = wqe.ds - 2;
     const std::uint32_t size = eth->inline_hdr_sz;
     if ((size & 0x8000) != 0) {

@@ -144,6 +144,8 @@ struct TxSetting {
   std::uint16_t inline_size = 0;
   std::uint16_t max_ds = prm::max_ds;
   std::uint32_t max_frame = 1522;
+  std::uint32_t max_large_send = 0;
+  std::uint16_t tunnels = 0;
   TxVariant variant{false, false};
 };
 
@@ -151,6 +153,7 @@ struct TxSetting {
 struct SendWqe {
   std::uint8_t opcode, fm_ce_se, checksum_flags;
   std::uint16_t index;
+  std::uint16_t mss;
   std::uint32_t sqn, ds;
   std::vector<std::uint8_t> in_line;
   std::optional<std::uint32_t> insert;  ///< the word that asks for a VLAN tag

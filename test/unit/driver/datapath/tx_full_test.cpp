@@ -274,9 +274,9 @@ TEST_P(TxFull, PrepareNamesWhatIsNotThere) {
   TxRing ring(keys, setting());
   rte_mbuf* good = pool.packet(content(100));
   good->ol_flags |= ip | RTE_MBUF_F_TX_UDP_CKSUM | RTE_MBUF_F_TX_VLAN;
-  for (const std::uint64_t flag :
-       {std::uint64_t{RTE_MBUF_F_TX_TCP_SEG}, std::uint64_t{RTE_MBUF_F_TX_QINQ},
-        std::uint64_t{RTE_MBUF_F_TX_SCTP_CKSUM}, std::uint64_t{RTE_MBUF_F_TX_TUNNEL_VXLAN}}) {
+  for (const std::uint64_t flag : {std::uint64_t{RTE_MBUF_F_TX_TCP_SEG}, std::uint64_t{RTE_MBUF_F_TX_UDP_SEG},
+                                   std::uint64_t{RTE_MBUF_F_TX_QINQ}, std::uint64_t{RTE_MBUF_F_TX_SCTP_CKSUM},
+                                   std::uint64_t{RTE_MBUF_F_TX_TUNNEL_VXLAN}}) {
     rte_mbuf* bad = pool.packet(content(100));
     bad->ol_flags |= flag;
     rte_mbuf* burst[] = {good, bad};
