@@ -353,6 +353,18 @@ TEST_F(Unreliable, DatagramLongerThanThePathMtu) {
   EXPECT_EQ(error.vendor_err_synd, static_cast<std::uint8_t>(Fault::qp_message_length));
   EXPECT_EQ(c.send_cq.poll_error().syndrome, static_cast<std::uint8_t>(cqe_syndrome::flushed));
   EXPECT_EQ(c.qp->state, QpState::sqer);
+
+  // What SQERR2RTS does: the queue goes on behind what was flushed.
+  c.modify(QpState::rts);
+  c.post(Wqe(wqe_opcode::send)
+             .vector(rig.card->roce_addresses[0], c.qp->number, 0x1234)
+             .data(local, 5, rig.lkey()));
+  c.ring();
+  rig.run();
+  prm::Cqe cqe;
+  ASSERT_TRUE(c.send_cq.poll(cqe));
+  EXPECT_EQ(prm::cqe_opcode_of(cqe.op_own), prm::cqe_opcode::requester);
+  EXPECT_EQ(c.qp->state, QpState::rts);
 }
 
 }  // namespace

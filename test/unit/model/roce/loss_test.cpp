@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <random>
 
 #include "pair.h"
@@ -217,6 +218,42 @@ TEST_F(Loss, NobodyAnswers) {
   EXPECT_EQ(a.send_cq.poll_error().syndrome, static_cast<std::uint8_t>(prm::cqe_syndrome::flushed));
   EXPECT_EQ(a.qp->state, model::QpState::err);
   EXPECT_EQ(rig.diagnostics.count("remote.no-answer"), 1u);
+}
+
+/// A peer that disappears is reported when the first sending and retry_count more have each had their
+/// 4.096 us << ack_timeout, not before and not later.
+TEST_F(Loss, NobodyAnswersIsToldWithinTheConfiguredTime) {
+  for (const std::uint8_t ack_timeout : std::array<std::uint8_t, 4>{1, 4, 10, 14}) {
+    for (const std::uint8_t retry_count : std::array<std::uint8_t, 4>{0, 1, 3, 7}) {
+      SCOPED_TRACE("ack_timeout " + std::to_string(ack_timeout) + ", retry_count " +
+                   std::to_string(retry_count));
+      QueuePair c = rig.make_qp(), d = rig.make_qp();
+      rig.connect(c, d);
+      model::QpAttributes next = c.qp->attributes;
+      next.path.ack_timeout = ack_timeout;
+      next.retry_count = retry_count;
+      c.modify(model::QpState::rts, next);
+      rig.wire.sent.clear();
+      c.post(test::fetch_add(1, target, rig.rkey(), local, rig.lkey()));
+      c.ring();
+      rig.run();
+      const std::uint64_t timeout = std::uint64_t{4096} << ack_timeout;
+      const std::uint64_t began = rig.clock.now;
+      const std::uint64_t step = timeout / 16;
+      while (c.qp->state == model::QpState::rts && rig.clock.now - began <= 16 * timeout) {
+        rig.clock.now += step;
+        rig.run();
+      }
+      EXPECT_EQ(c.qp->state, model::QpState::err);
+      EXPECT_GE(rig.clock.now - began, (retry_count + 1u) * timeout) << "nobody is given up early";
+      // Each sending is seen at the step behind its time; timers have ticks.
+      constexpr std::uint64_t tick = 16'384;
+      EXPECT_LE(rig.clock.now - began, (retry_count + 1u) * (timeout + 2 * step + tick));
+      EXPECT_EQ(rig.wire.sent.size(), retry_count + 1u);
+      EXPECT_EQ(c.send_cq.poll_error().syndrome,
+                static_cast<std::uint8_t>(prm::cqe_syndrome::transport_retry_exceeded));
+    }
+  }
 }
 
 TEST_F(Loss, WorksAgainAfterReset) {
