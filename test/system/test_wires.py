@@ -204,3 +204,22 @@ def test_cycle_of_wires(testpmd):
         assert re.search(r"net_chime1 with wire net_chime0 is a cycle.*ports there are: .*net_null0", said), said
         # It was not too late for a wire that leads elsewhere.
         assert re.search(r"no port net_chime1 to be its wire; ports there are: .*net_null0", pmd.command("port start 0"))
+
+
+def test_the_responder_answers_the_kernel(testpmd, namespace):
+    """Linux finds the port's link-local address by neighbour discovery; without responder=1 nobody answers."""
+    address = "fe80::ff:fe00:77"
+
+    def neighbour(responder: int) -> str:
+        devices = [f"net_chime0,wire=net_tap0,mac=02:00:00:00:00:77,responder={responder}", "net_tap0,iface=chimetap"]
+        with testpmd(devices, ONE_PORT, before=inside(namespace)):
+            # The tap's own address must be ready first.
+            for _ in range(50):
+                if "tentative" not in namespace("ip", "-6", "addr", "show", "dev", "chimetap"):
+                    break
+                namespace("sleep", "0.2")
+            namespace("ping", "-6", "-c", "1", "-W", "3", f"{address}%chimetap", check=False)
+            return namespace("ip", "-6", "neigh", "show", address, "dev", "chimetap")
+
+    assert "lladdr 02:00:00:00:00:77" in neighbour(1)
+    assert "lladdr" not in neighbour(0)
