@@ -32,6 +32,7 @@ constexpr NumberAt flow_index{0x20, 32};
 constexpr Creator creator_list[] = {
     plain(alloc_pd, dealloc_pd),
     plain(alloc_transport_domain, dealloc_transport_domain),
+    plain(alloc_xrcd, dealloc_xrcd),
     plain(create_mkey, destroy_mkey, id24, umem_form),
     plain(create_cq, destroy_cq, id24, umem_form),
     plain(create_sq, destroy_sq, id24, umem_form),
@@ -62,6 +63,9 @@ constexpr Creator creator_list[] = {
      0x09,
      0x40,
      false},
+    // The QP, and the address of the group.
+    {attach_to_mcg, detach_from_mcg, id24, true, id24, 0x10, 0x20, 0x20, false},
+    {add_vxlan_udp_dport, delete_vxlan_udp_dport, {0x0c, 16}, true, {0x0c, 16}, 0, 0, 0x10, false},
     {set_l2_table_entry, delete_l2_table_entry, {0x14, 24}, true, {0x14, 24}, 0, 0, 0x40, false},
     // The object's type is in the op_mod dword.
     {create_general_object, destroy_general_object, id32, false, id32, 0x04, 0x08, 0x10, false},
@@ -87,7 +91,8 @@ constexpr Accessor modifier_list[] = {
     {sqerr2rts_qp, create_qp, id24},
     {qp_2err, create_qp, id24},
     {qp_2rst, create_qp, id24},
-    {arm_rq, create_srq, id24},
+    {arm_rq, create_rq, id24},
+    {set_l2_table_entry, set_l2_table_entry, {0x14, 24}},
     {arm_xrc_srq, create_xrc_srq, id24},
     {arm_xrq, create_xrq, id24},
 };
@@ -128,6 +133,11 @@ constexpr prm::cmd_opcode general_list[] = {
     query_vport_counter,
     query_vnic_env,
     query_roce_address,
+    query_hca_vport_context,
+    get_dropped_packet_log,
+    query_cong_status,
+    query_cong_params,
+    query_cong_statistics,
     query_esw_functions,
     query_esw_vport_context,
     query_lag,

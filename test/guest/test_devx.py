@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A user context beside the stock driver, over rdma-core's DevX calls (devx/user_test.cpp), on a looped card."""
+"""A user context beside the stock driver, over rdma-core's DevX calls (devx/*_test.cpp), on a looped card."""
 import re
 
 import pytest
@@ -28,10 +28,17 @@ def devx(guest, build, options: str = "") -> str:
 
 
 def test_user_context(guest, build):
-    text = devx(guest, build)
+    text = devx(guest, build, "--gtest_filter=User.*")
     assert int(re.search(r"\[  PASSED  \] (\d+) tests", text).group(1)) >= 8, text
     assert guest.faults() == []
     assert guest.control("counters net0")["errors"] == 0
+
+
+def test_permitted_commands(guest, build):
+    """The kernel permits what the backend over the software HCA does: every opcode, tried."""
+    text = devx(guest, build, "--gtest_filter=Commands.*")
+    assert re.search(r"\[  PASSED  \] 4 tests", text), text
+    assert guest.faults() == []
 
 
 def test_nothing_is_left(guest, build):

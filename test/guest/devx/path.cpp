@@ -54,6 +54,14 @@ Path::Path(ibv_context* context)
   make_receive_queue();
 }
 
+std::vector<Path::Made> Path::objects() const {
+  using enum prm::cmd_opcode;
+  return {{alloc_pd, pdn_, pd_.get()},           {alloc_transport_domain, domain_number_, domain_.get()},
+          {create_mkey, lkey_ >> 8, key_.get()}, {create_cq, receive_cq_.number, receive_cq_.object.get()},
+          {create_tis, tisn_, tis_.get()},       {create_sq, sqn_, sq_.get()},
+          {create_rq, rqn_, rq_.get()},          {create_tir, tirn_, tir_.get()}};
+}
+
 void Path::make_key() {
   Command<prm::create_mkey> create;
   create.in.set(prm::create_mkey_in::mkey_umem_id, umem_->umem_id)
@@ -97,13 +105,14 @@ void Path::make_send_queue() {
   Command<prm::create_tis> tis;
   tis.in.at(prm::create_tis_in::ctx).set(prm::tisc::transport_domain, domain_number_);
   tis_ = tis.create(context_);
+  tisn_ = tis.out.get(prm::create_tis_out::tisn);
 
   Command<prm::create_sq> create;
   auto context = create.in.at(prm::create_sq_in::ctx);
   context.set(prm::sqc::flush_in_error_en, 1)
       .set(prm::sqc::cqn, send_cq_.number)
       .set(prm::sqc::tis_lst_sz, 1)
-      .set(prm::sqc::tis_num_0, tis.out.get(prm::create_tis_out::tisn));
+      .set(prm::sqc::tis_num_0, tisn_);
   context.at(prm::sqc::wq)
       .set(prm::wq::wq_type, prm::wq_type::cyclic)
       .set(prm::wq::pd, pdn_)

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <span>
+#include <vector>
 
 #include "prm/cqe.h"
 #include "prm/doorbell.h"
@@ -18,6 +19,8 @@ class Path {
   static constexpr std::uint8_t log_size = 4;
   static constexpr std::size_t frame_room = 2048;
 
+  static constexpr std::size_t records_at = 8192;
+
   explicit Path(ibv_context* context);
 
   /// Sends a frame, and waits for its completion.
@@ -32,6 +35,19 @@ class Path {
   std::uint32_t tirn() const { return tirn_; }
   mlx5dv_devx_obj* tir() const { return tir_.get(); }
   mlx5dv_devx_obj* receive_cq() const { return receive_cq_.object.get(); }
+
+  /// An object, by the command that made it.
+  struct Made {
+    prm::cmd_opcode by;
+    std::uint32_t number;
+    mlx5dv_devx_obj* object;
+  };
+  std::vector<Made> objects() const;
+  // For more objects in the same memory and domains.
+  std::uint32_t umem() const { return umem_->umem_id; }
+  std::uint32_t uar() const { return uar_->page_id; }
+  static constexpr std::size_t free_ring = 61440;  ///< a page that no queue lies in
+  static constexpr std::size_t free_record = records_at + 256;
   const prm::Cqe& last() const { return last_; }  ///< the CQE of the last receive()
 
  private:
@@ -53,7 +69,7 @@ class Path {
   }
 
   // Where things lie in the memory.
-  static constexpr std::size_t send_cqes = 0, receive_cqes = 4096, records = 8192, send_ring = 12288,
+  static constexpr std::size_t send_cqes = 0, receive_cqes = 4096, records = records_at, send_ring = 12288,
                                receive_ring = 16384, send_frame = 20480, receive_frames = 24576, size = 65536;
 
   ibv_context* context_;
@@ -66,7 +82,7 @@ class Path {
   std::uint32_t pdn_ = 0, domain_number_ = 0, lkey_ = 0;
   Cq send_cq_, receive_cq_;
   Handle<mlx5dv_devx_obj> tis_, sq_, rq_, tir_;
-  std::uint32_t sqn_ = 0, rqn_ = 0, tirn_ = 0;
+  std::uint32_t tisn_ = 0, sqn_ = 0, rqn_ = 0, tirn_ = 0;
   std::uint16_t sent_ = 0, posted_ = 0, received_ = 0;
   std::uint32_t arms_ = 0;
   prm::Cqe last_{};
