@@ -179,6 +179,25 @@ def test_one_driver_a_card(guest, testpmd):
         other.quit()
 
 
+def test_atomics(guest, build):
+    """Two processes on the two cards: a queue of many producers over RDMA, every item once. The kernel's TCP between
+    the same ports carries the exchange of addresses."""
+    guest.mark()
+    forget_neighbours(guest)
+    before = guest.objects("net0"), guest.objects("net1")
+    chime = f"timeout 120 nice -n 19 {build}/app/chime/chime atomics --count 50 --items 200 --producers 2 --timeout 60"
+    text, status = guest.status(f"""
+        {chime} --serve {KERNEL}:5000 --device net_chime0,ibdev=mlx5_0 > /tmp/serve 2>&1 & server=$!
+        for i in $(seq 300); do ss -Hltn | grep -q ':5000 ' && break; sleep 0.1; done
+        {THERE} {chime} --join {KERNEL}:5000 --device net_chime0,ibdev=mlx5_1 2>&1; client=$?
+        wait $server; server=$?
+        cat /tmp/serve; exit $((client + server))""", timeout=180)
+    assert status == 0, text
+    assert "200 items of 2 producers, none lost or doubled" in text
+    assert (guest.objects("net0"), guest.objects("net1")) == before
+    assert guest.faults() == []
+
+
 def test_refusals(guest, testpmd):
     """What is missing is named, with the command that mends it. Last: the netdev comes anew, without its addresses."""
     refused = []

@@ -151,9 +151,11 @@ Result<File> Netdev::watch() noexcept {
 
 void Netdev::drain(const File& watch) noexcept {
   std::array<std::byte, 4096> buffer;
-  // ENOBUFS says that messages were lost: whoever drains looks at the state anyway.
-  while (recv(watch.get(), buffer.data(), buffer.size(), MSG_TRUNC) > 0 || errno == ENOBUFS ||
-         errno == EINTR) {
+  for (;;) {
+    const ssize_t got = recv(watch.get(), buffer.data(), buffer.size(), MSG_TRUNC);
+    // ENOBUFS says that messages were lost: whoever drains looks at the state anyway.
+    const bool more = got > 0 || (got < 0 && (errno == ENOBUFS || errno == EINTR));
+    if (!more) return;
   }
 }
 
