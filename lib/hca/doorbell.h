@@ -31,8 +31,7 @@ struct Doorbell {
     std::atomic_ref(*record).store(record_value, std::memory_order_release);
     // x86 keeps stores in order up to an uncached page. A UAR is mapped uncached where the kernel allows it;
     // a write-combining mapping would need a store fence here and is refused when the UAR is allocated.
-    std::atomic_ref(*reinterpret_cast<std::uint64_t*>(base + at))
-        .store(value, std::memory_order_release);
+    std::atomic_ref(*reinterpret_cast<std::uint64_t*>(base + at)).store(value, std::memory_order_release);
     position = (at + step) & mask;
   }
 };
