@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include <getopt.h>
 #include <rte_eal.h>
 #include <rte_malloc.h>
 #include <unistd.h>
@@ -9,7 +8,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
-#include <exception>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -17,6 +15,7 @@
 
 #include "hca/receive_path.h"
 #include "hca/runtime.h"
+#include "program.h"
 #include "rdma/polling.h"
 #include "rdma/post.h"
 #include "rdma/session.h"
@@ -187,7 +186,7 @@ class Case {
 struct Options {
   unsigned rounds = 11;
   unsigned milliseconds = 100;
-  const char* json = nullptr;
+  std::string json;
 };
 
 Options parse(int argc, char** argv) {
@@ -197,28 +196,10 @@ Options parse(int argc, char** argv) {
       "  --rounds N   of all cases (11)\n"
       "  --time MS    of a case in a round (100)\n"
       "  --json FILE  write the results there, too\n";
-  static const option known[] = {{"rounds", 1, nullptr, 'r'},
-                                 {"time", 1, nullptr, 't'},
-                                 {"json", 1, nullptr, 'j'},
-                                 {"help", 0, nullptr, 'h'},
-                                 {nullptr, 0, nullptr, 0}};
   Options options;
-  for (int c; (c = getopt_long(argc, argv, "", known, nullptr)) != -1;) {
-    switch (c) {
-      case 'r':
-        options.rounds = static_cast<unsigned>(std::strtoul(optarg, nullptr, 0));
-        break;
-      case 't':
-        options.milliseconds = static_cast<unsigned>(std::strtoul(optarg, nullptr, 0));
-        break;
-      case 'j':
-        options.json = optarg;
-        break;
-      default:
-        std::fputs(usage, c == 'h' ? stdout : stderr);
-        std::exit(c == 'h' ? 0 : 2);
-    }
-  }
+  bench::parse(
+      argc, argv, usage,
+      {number("rounds", options.rounds), number("time", options.milliseconds), text("json", options.json)});
   if (options.rounds == 0 || options.milliseconds == 0)
     throw std::runtime_error("at least one round of 1 ms");
   return options;
@@ -273,7 +254,7 @@ int run(int argc, char** argv) {
       std::printf("%-36s %6.2f M/s  (%.2f..%.2f)  %s\n", one->setting().name, rates[rates.size() / 2] * 1e-6,
                   rates.front() * 1e-6, rates.back() * 1e-6, one->setting().description);
     }
-    if (options.json != nullptr) write_json(options.json, cases);
+    if (!options.json.empty()) write_json(options.json.c_str(), cases);
   }
   rte_eal_cleanup();
   return 0;
@@ -283,10 +264,5 @@ int run(int argc, char** argv) {
 }  // namespace chime::bench
 
 int main(int argc, char** argv) {
-  try {
-    return chime::bench::run(argc, argv);
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "atomic_speed: %s\n", error.what());
-    return 1;
-  }
+  return chime::bench::main_of("atomic_speed", chime::bench::run, argc, argv);
 }

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include <getopt.h>
 #include <rte_cycles.h>
 #include <rte_eal.h>
 #include <rte_ethdev.h>
@@ -11,7 +10,6 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
-#include <exception>
 #include <sstream>
 #include <stdexcept>
 #include <string>
@@ -19,6 +17,7 @@
 
 #include "instruction_counter.h"
 #include "lane.h"
+#include "program.h"
 
 /// @file
 /// What a driver's burst functions cost by themselves: no card, no model, no wire. An instant device writes
@@ -259,48 +258,17 @@ Options parse(int argc, char** argv) {
       "  --repeats N         the median counts (21)\n"
       "  --no-instructions   skip the instruction count, which takes some seconds a lane\n"
       "  --eal ARGUMENTS     for EAL\n";
-  static const option known[] = {{"peer", 1, nullptr, 'p'},    {"json", 1, nullptr, 'j'},
-                                 {"burst", 1, nullptr, 'b'},   {"ring", 1, nullptr, 'r'},
-                                 {"length", 1, nullptr, 'l'},  {"packets", 1, nullptr, 'n'},
-                                 {"repeats", 1, nullptr, 'm'}, {"no-instructions", 0, nullptr, 'i'},
-                                 {"eal", 1, nullptr, 'e'},     {"help", 0, nullptr, 'h'},
-                                 {nullptr, 0, nullptr, 0}};
   Options options;
-  const auto number = [] { return static_cast<unsigned>(std::strtoul(optarg, nullptr, 0)); };
-  for (int c; (c = getopt_long(argc, argv, "", known, nullptr)) != -1;) {
-    switch (c) {
-      case 'p':
-        options.peers.emplace_back(optarg);
-        break;
-      case 'j':
-        options.json = optarg;
-        break;
-      case 'b':
-        options.setting.burst = number();
-        break;
-      case 'r':
-        options.setting.ring = number();
-        break;
-      case 'l':
-        options.setting.length = number();
-        break;
-      case 'n':
-        options.packets = number();
-        break;
-      case 'm':
-        options.repeats = number();
-        break;
-      case 'i':
-        options.instructions = false;
-        break;
-      case 'e':
-        options.eal = optarg;
-        break;
-      default:
-        std::fputs(usage, c == 'h' ? stdout : stderr);
-        std::exit(c == 'h' ? 0 : 2);
-    }
-  }
+  bench::parse(argc, argv, usage,
+               {{"peer", [&options](const char* value) { options.peers.emplace_back(value); }},
+                {"no-instructions", [&options](const char*) { options.instructions = false; }, false},
+                text("json", options.json),
+                text("eal", options.eal),
+                number("burst", options.setting.burst),
+                number("ring", options.setting.ring),
+                number("length", options.setting.length),
+                number("packets", options.packets),
+                number("repeats", options.repeats)});
   const Setting& setting = options.setting;
   if (setting.burst == 0 || setting.burst > max_burst || setting.burst * 4 > setting.ring ||
       setting.length < 14 || setting.length > 1518 || options.repeats == 0 || options.packets < setting.burst)
@@ -345,10 +313,5 @@ int run(int argc, char** argv) {
 }  // namespace chime::bench
 
 int main(int argc, char** argv) {
-  try {
-    return chime::bench::run(argc, argv);
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "driver_alone: %s\n", error.what());
-    return 1;
-  }
+  return chime::bench::main_of("driver_alone", chime::bench::run, argc, argv);
 }

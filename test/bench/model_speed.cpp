@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include <getopt.h>
 #include <x86intrin.h>
 
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
-#include <exception>
 #include <memory>
 #include <stdexcept>
+#include <string>
 #include <vector>
 
 #include "looped_card.h"
+#include "program.h"
 
 /// @file
 /// What the model's thread spends on a packet that goes from a send queue over a looped wire to a receive
@@ -36,7 +36,7 @@ const CardSetting settings[] = {
 struct Options {
   unsigned rounds = 11;
   unsigned bursts = 400;  ///< of a round
-  const char* json = nullptr;
+  std::string json;
 };
 
 double tsc_ghz() {
@@ -93,28 +93,10 @@ Options parse(int argc, char** argv) {
       "  --rounds N   of all cases (11)\n"
       "  --bursts N   of 32 packets, of a case in a round (400)\n"
       "  --json FILE  write the results there, too\n";
-  static const option known[] = {{"rounds", 1, nullptr, 'r'},
-                                 {"bursts", 1, nullptr, 'b'},
-                                 {"json", 1, nullptr, 'j'},
-                                 {"help", 0, nullptr, 'h'},
-                                 {nullptr, 0, nullptr, 0}};
   Options options;
-  for (int c; (c = getopt_long(argc, argv, "", known, nullptr)) != -1;) {
-    switch (c) {
-      case 'r':
-        options.rounds = static_cast<unsigned>(std::strtoul(optarg, nullptr, 0));
-        break;
-      case 'b':
-        options.bursts = static_cast<unsigned>(std::strtoul(optarg, nullptr, 0));
-        break;
-      case 'j':
-        options.json = optarg;
-        break;
-      default:
-        std::fputs(usage, c == 'h' ? stdout : stderr);
-        std::exit(c == 'h' ? 0 : 2);
-    }
-  }
+  bench::parse(
+      argc, argv, usage,
+      {number("rounds", options.rounds), number("bursts", options.bursts), text("json", options.json)});
   if (options.rounds == 0 || options.bursts < 4)
     throw std::runtime_error("at least one round and four bursts");
   return options;
@@ -137,7 +119,7 @@ int run(int argc, char** argv) {
                 mpps * static_cast<double>(setting.length) * 8e-3, setting.description,
                 one->card.lost() == 0 ? "" : "; PACKETS WERE LOST");
   }
-  if (options.json != nullptr) write_json(options.json, ghz, cases);
+  if (!options.json.empty()) write_json(options.json.c_str(), ghz, cases);
   return 0;
 }
 
@@ -145,10 +127,5 @@ int run(int argc, char** argv) {
 }  // namespace chime::bench
 
 int main(int argc, char** argv) {
-  try {
-    return chime::bench::run(argc, argv);
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "model_speed: %s\n", error.what());
-    return 1;
-  }
+  return chime::bench::main_of("model_speed", chime::bench::run, argc, argv);
 }

@@ -1,18 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include <getopt.h>
 #include <rte_eal.h>
 #include <rte_errno.h>
 
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
-#include <exception>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "looped_port.h"
 #include "memory_use.h"
+#include "program.h"
 
 /// @file
 /// An application with one looped port, for measurements that testpmd can't make: how long the port takes to
@@ -32,16 +30,6 @@ struct Options {
   std::string eal;
 };
 
-unsigned number_of(const char* text, const char* name, unsigned least, unsigned most) {
-  char* end = nullptr;
-  const unsigned long value = std::strtoul(text, &end, 0);
-  if (*text == '\0' || *end != '\0' || value < least || value > most) {
-    throw std::runtime_error(std::string("--") + name + ": '" + text + "' is not a number of " +
-                             std::to_string(least) + " to " + std::to_string(most));
-  }
-  return static_cast<unsigned>(value);
-}
-
 Options parse(int argc, char** argv) {
   static const char usage[] =
       "usage: port_loop [options]\n"
@@ -54,36 +42,12 @@ Options parse(int argc, char** argv) {
       "  --length N        bytes of a packet, without FCS (60)\n"
       "  --window N        packets under way (512)\n"
       "  --eal ARGUMENTS   for EAL\n";
-  static const option known[] = {{"vdev", 1, nullptr, 'v'},   {"queues", 1, nullptr, 'q'},
-                                 {"flows", 1, nullptr, 'f'},  {"length", 1, nullptr, 'l'},
-                                 {"window", 1, nullptr, 'w'}, {"eal", 1, nullptr, 'e'},
-                                 {"help", 0, nullptr, 'h'},   {nullptr, 0, nullptr, 0}};
   Options options;
-  for (int c; (c = getopt_long(argc, argv, "", known, nullptr)) != -1;) {
-    switch (c) {
-      case 'v':
-        options.port.device = optarg;
-        break;
-      case 'q':
-        options.port.queues = static_cast<std::uint16_t>(number_of(optarg, "queues", 1, 1024));
-        break;
-      case 'f':
-        options.port.flows = number_of(optarg, "flows", 0, 60000);
-        break;
-      case 'l':
-        options.port.length = static_cast<std::uint16_t>(number_of(optarg, "length", 60, 1518));
-        break;
-      case 'w':
-        options.port.window = number_of(optarg, "window", 32, 992);
-        break;
-      case 'e':
-        options.eal = optarg;
-        break;
-      default:
-        std::fputs(usage, c == 'h' ? stdout : stderr);
-        std::exit(c == 'h' ? 0 : 2);
-    }
-  }
+  bench::parse(
+      argc, argv, usage,
+      {text("vdev", options.port.device), text("eal", options.eal),
+       number("queues", options.port.queues, 1, 1024), number("flows", options.port.flows, 0, 60000),
+       number("length", options.port.length, 60, 1518), number("window", options.port.window, 32, 992)});
   return options;
 }
 
@@ -143,10 +107,5 @@ int run(int argc, char** argv) {
 }  // namespace chime::bench
 
 int main(int argc, char** argv) {
-  try {
-    return chime::bench::run(argc, argv);
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "port_loop: %s\n", error.what());
-    return 1;
-  }
+  return chime::bench::main_of("port_loop", chime::bench::run, argc, argv);
 }
