@@ -14,11 +14,11 @@
 namespace chime::model {
 namespace {
 
-constexpr std::uint64_t spin_ns = 50'000;        ///< after the last work
+constexpr std::uint64_t spin_alone_ns = 5'000;   ///< after the last work; then gives way between two looks
+constexpr std::uint64_t spin_ns = 50'000;        ///< after the last work; then sleeps
 constexpr std::uint64_t first_sleep_ns = 1'000;  ///< doubled up to ...
 constexpr std::uint64_t longest_sleep_ns = 100'000;
-constexpr unsigned steps_between_clocks =
-    16;  ///< idle steps between two looks at the clock, which give way, too
+constexpr unsigned steps_between_clocks = 16;  ///< idle steps between two looks at the clock
 
 void relax() noexcept {
 #if defined(__x86_64__) || defined(__i386__)
@@ -178,12 +178,12 @@ struct Loop::State {
       }
       relax();
       if (idle_steps++ % steps_between_clocks != 0) continue;
-      // Who answers may be waiting for this CPU.
-      sched_yield();
       const std::uint64_t t = nanoseconds(now());
       if (idle_steps == 1) {
         idle_since = t;
         pause_ns = first_sleep_ns;
+      } else if (t - idle_since > spin_alone_ns && t - idle_since <= spin_ns) {
+        sched_yield();  // who answers may be waiting for this CPU
       } else if (t - idle_since > spin_ns) {
         idle_steps = 1;  // looks at the clock after the next steps, but sleeps on
         if (!sleep(pause_ns)) continue;

@@ -20,7 +20,7 @@ class Stepped {
 /// Who steps the embedded HCAs of a process.
 struct LoopOptions {
   enum class Mode : std::uint8_t {
-    thread,  ///< one thread of its own, spinning briefly when idle, then sleeping for 1 us growing to 100 us
+    thread,  ///< one of its own; idle, it spins, soon gives way in between, then sleeps for 1 us up to 100 us
     caller,  ///< nobody: whoever owns the loop calls step()
   };
   Mode mode = Mode::thread;

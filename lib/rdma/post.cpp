@@ -214,8 +214,8 @@ template <bool add>
 
 /// post() when it is no simple fetch-and-add.
 [[gnu::noinline]] std::uint16_t post_any(Qp& qp, const Operation* operations, std::uint16_t count) noexcept {
-  if (count == 1 && is_aligned(*operations) && qp.produced != qp.limit &&
-      shape_of(*operations) == (qp.simple_shape ^ add_to_swap)) {
+  if (count == 1 && is_aligned(*operations) && shape_of(*operations) == (qp.simple_shape ^ add_to_swap) &&
+      qp.produced != qp.limit) {
     post_simple<false>(qp, *operations);
     return 1;
   }
@@ -235,8 +235,9 @@ void prepare_posting(Qp& qp) noexcept {
 
 std::uint16_t post(Qp& qp, const Operation* operations, std::uint16_t count) noexcept {
   // Setting up a burst costs more than one request. What is wrong with an operation is for the burst to say.
-  if (unlikely(hidden(count) != 1 || !is_aligned(*operations) || qp.produced == qp.limit ||
-               shape_of(*operations) != qp.simple_shape)) {
+  // The shape is looked at first: a queue pair with a lock has none, and the cursors are read under the lock.
+  if (unlikely(hidden(count) != 1 || !is_aligned(*operations) || shape_of(*operations) != qp.simple_shape ||
+               qp.produced == qp.limit)) {
     return post_any(qp, operations, count);
   }
   post_simple<true>(qp, *operations);
