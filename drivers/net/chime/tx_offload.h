@@ -54,9 +54,9 @@ constexpr std::uint8_t tx_any_checksum_flags(std::uint64_t ol_flags) noexcept {
 /// Bytes of header that each frame of a segmented packet begins with. A tunnel's own headers and the outer L4
 /// count to l2_len, as DPDK has it.
 inline std::uint32_t tx_header_size(const rte_mbuf& packet) noexcept {
-  std::uint32_t size = std::uint32_t{packet.l2_len} + packet.l3_len + packet.l4_len;
+  std::uint64_t size = packet.l2_len + packet.l3_len + packet.l4_len;
   if ((packet.ol_flags & RTE_MBUF_F_TX_TUNNEL_MASK) != 0) size += packet.outer_l2_len + packet.outer_l3_len;
-  return size;
+  return static_cast<std::uint32_t>(size);
 }
 
 }  // namespace chime::net

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "hca/model/commands.h"
-
 #include <cerrno>
 #include <map>
 #include <set>
 #include <vector>
 
+#include "hca/user_commands.h"
 #include "path.h"
 
 /// @file
@@ -16,7 +15,7 @@
 namespace chime::test {
 namespace {
 
-using hca::embedded::Accessor;
+using hca::Accessor;
 using Opcodes = std::set<unsigned>;
 
 constexpr unsigned opcodes = 0x1000;
@@ -45,7 +44,7 @@ TEST_F(Commands, WithoutAnObject) {
   for (unsigned opcode = 0; opcode < opcodes; ++opcode) {
     const auto in = command(opcode, 0, 0);
     const int error = mlx5dv_devx_general_cmd(context.get(), in.data(), in.size(), out, sizeof out);
-    EXPECT_EQ(error != EINVAL, hca::embedded::is_general(static_cast<prm::cmd_opcode>(opcode)))
+    EXPECT_EQ(error != EINVAL, hca::is_general(static_cast<prm::cmd_opcode>(opcode)))
         << std::hex << opcode << ": errno " << std::dec << error;
   }
 }
@@ -58,8 +57,7 @@ TEST_F(Commands, ThatCreate) {
       const Handle<mlx5dv_devx_obj> object(
           mlx5dv_devx_obj_create(context.get(), in.data(), in.size(), out, sizeof out));
       const bool permitted = object || errno != EINVAL;
-      EXPECT_EQ(permitted,
-                hca::embedded::find_creator(static_cast<prm::cmd_opcode>(opcode), op_mod) != nullptr)
+      EXPECT_EQ(permitted, hca::find_creator(static_cast<prm::cmd_opcode>(opcode), op_mod) != nullptr)
           << std::hex << opcode << ", op_mod " << op_mod << ": errno " << std::dec << errno;
     }
   }
@@ -226,7 +224,7 @@ TEST_F(Commands, ThatRead) {
   const Pairs found = permitted(kinds, {0}, [&](mlx5dv_devx_obj* object, const std::vector<std::byte>& in) {
     return mlx5dv_devx_obj_query(object, in.data(), in.size(), out, sizeof out);
   });
-  const Pairs ours = expected(hca::embedded::queries());
+  const Pairs ours = expected(hca::queries());
   EXPECT_EQ(difference(found, ours), "") << "permitted by the kernel alone";
   EXPECT_EQ(difference(ours, found), "") << "permitted by the backend alone";
 }
@@ -237,7 +235,7 @@ TEST_F(Commands, ThatChange) {
       permitted(kinds, {0, 1}, [&](mlx5dv_devx_obj* object, const std::vector<std::byte>& in) {
         return mlx5dv_devx_obj_modify(object, in.data(), in.size(), out, sizeof out);
       });
-  const Pairs ours = expected(hca::embedded::modifiers());
+  const Pairs ours = expected(hca::modifiers());
   EXPECT_EQ(difference(found, ours), "") << "permitted by the kernel alone";
   EXPECT_EQ(difference(ours, found), "") << "permitted by the backend alone";
 }
