@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Chime on a card beside its kernel driver: testpmd in the guest on mlx5_0 (eth0). At the other end of the cable the
 stock mlx5_core: eth1 in a namespace."""
+import shlex
+
 import pytest
 from conftest import guest_testpmd
+from testpmd import eal_arguments
 
 CHIME, KERNEL, OTHER = "10.1.0.1", "10.1.0.9", "10.1.0.2"
 OWN, SECOND = "02:00:00:00:00:01", "02:00:00:00:00:77"
@@ -196,6 +199,17 @@ def test_atomics(guest, build):
     assert "200 items of 2 producers, none lost or doubled" in text
     assert (guest.objects("net0"), guest.objects("net1")) == before
     assert guest.faults() == []
+
+
+@pytest.mark.parametrize("lost,words", [("net_raw", "needs the capability CAP_NET_RAW: run as root, or `setcap"),
+                                        ("ipc_lock", "not enough memory may be locked (64 KiB a process); `ulimit -l")])
+def test_capabilities(guest, build, lost, words):
+    """Root without one of its capabilities, and with little memory that it may lock."""
+    eal = shlex.join(eal_arguments(["net_chime0,ibdev=mlx5_0"], 128, "(0-1)@0"))
+    text, _ = guest.status(f"ulimit -l 64; export LD_LIBRARY_PATH={build}/drivers/net/chime; "
+                           f"setpriv --bounding-set -{lost} --inh-caps -{lost} timeout 150 dpdk-testpmd {eal} "
+                           "-- --total-num-mbufs=2048 < /dev/null 2>&1", timeout=200)
+    assert words in text, text
 
 
 def test_refusals(guest, testpmd):
