@@ -2,8 +2,8 @@
 #include <gtest/gtest.h>
 #include <rte_errno.h>
 
+#include "drivers/net/chime/tx_offload.h"
 #include "rings.h"
-#include "tx_offload.h"
 
 namespace chime::net {
 namespace {
