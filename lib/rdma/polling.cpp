@@ -257,7 +257,7 @@ bool take_one(Worker& worker, Completion*& out) noexcept {
     if (out != published) publish(worker, static_cast<std::uint32_t>(out - published));
     if (out == end || !take_one(worker, out)) break;
     published = out;
-    take_run(worker, out, static_cast<std::uint32_t>(end - out));
+    if (out != end) take_run(worker, out, static_cast<std::uint32_t>(end - out));
   }
   return static_cast<std::uint16_t>(out - completions);
 }

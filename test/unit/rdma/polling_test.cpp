@@ -2,6 +2,8 @@
 #include <gtest/gtest.h>
 #include <rte_errno.h>
 
+#include <array>
+
 #include "ring.h"
 
 namespace chime::rdma::test {
@@ -31,6 +33,40 @@ TEST(Polling, GivesCookiesAndOriginals) {
   EXPECT_EQ(ring.poll().size(), 1u);
   EXPECT_TRUE(ring.poll().empty());
   EXPECT_EQ(ring.cq_record.consumer, 4u);
+}
+
+/// The first completion of a queue pair is the unusual one, and a usual one waits behind it.
+TEST(Polling, NeverGivesMoreThanThereIsRoomFor) {
+  Ring ring;
+  for (std::uint64_t i = 0; i < 8; ++i) {
+    Operation add = atomic(Opcode::fetch_add, 8);
+    add.local = 0;
+    add.cookie = i;
+    ASSERT_TRUE(ring.post(add));
+    ring.complete(static_cast<std::uint16_t>(i));
+  }
+  for (std::uint64_t i = 0; i < 8; ++i) {
+    std::array<Completion, 2> completions{};
+    completions[1].cookie = 77;
+    expect(ring.worker, nullptr);
+    ASSERT_EQ(rdma::poll(ring.worker, completions.data(), 1), 1);
+    EXPECT_EQ(completions[0].cookie, i);
+    EXPECT_EQ(completions[1].cookie, 77u) << "no room of the caller's";
+  }
+  // A write has no original value, which is unusual.
+  Operation write = atomic(Opcode::write, 8);
+  for (unsigned i = 8; i < 12; ++i) {
+    Operation add = atomic(Opcode::fetch_add, 8);
+    add.local = 0;
+    ASSERT_TRUE(ring.post(i % 2 == 0 ? write : add));
+    ring.complete(static_cast<std::uint16_t>(i));
+  }
+  std::array<Completion, 4> completions{};
+  completions[1].cookie = completions[3].cookie = 77;
+  ASSERT_EQ(rdma::poll(ring.worker, completions.data(), 1), 1);
+  EXPECT_EQ(completions[1].cookie, 77u);
+  ASSERT_EQ(rdma::poll(ring.worker, completions.data(), 3), 3);
+  EXPECT_EQ(completions[3].cookie, 77u);
 }
 
 TEST(Polling, BigEndianOriginalsComeInHostOrder) {
