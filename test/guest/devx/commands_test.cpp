@@ -51,7 +51,7 @@ TEST_F(Commands, WithoutAnObject) {
 
 TEST_F(Commands, ThatCreate) {
   for (unsigned opcode = 0; opcode < opcodes; ++opcode) {
-    for (unsigned op_mod : {0, 1}) {
+    for (const unsigned op_mod : {0u, 1u}) {
       const auto in = command(opcode, op_mod, 0);
       errno = 0;
       const Handle<mlx5dv_devx_obj> object(
