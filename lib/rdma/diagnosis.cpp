@@ -24,9 +24,11 @@ unsigned long long wide(std::uint64_t value) noexcept {
   return value;
 }
 
-/// User addresses have their upper 16 bits clear (48-bit); a reversed one has its lower bits so.
+/// User addresses have their upper 17 bits clear. Those of what is aligned to 64 KiB may do so reversed, too,
+/// and can't be told.
 bool looks_reversed(std::uint64_t address) noexcept {
-  return address >> 48 != 0 && prm::swap_bytes(address) >> 48 == 0;
+  constexpr unsigned user_bits = 47;
+  return address >> user_bits != 0 && prm::swap_bytes(address) >> user_bits == 0;
 }
 
 bool atomic(const Failure& failure) noexcept {

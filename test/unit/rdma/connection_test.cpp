@@ -135,7 +135,7 @@ TEST_F(Connection, ByteSwappedKeysAndAddresses) {
   Operation add = operation(Opcode::fetch_add, 8);
   add.lkey = __builtin_bswap32(add.lkey);
   fails(add, prm::cqe_syndrome::local_protection, Finding::byte_order);
-  add = operation(Opcode::fetch_add, 8);
+  add = operation(Opcode::fetch_add, 8, 0, 0x108);  // reversed, no user address
   add.remote = __builtin_bswap64(add.remote) & ~std::uint64_t{7};
   fails(add, prm::cqe_syndrome::remote_access, Finding::byte_order);
 }
