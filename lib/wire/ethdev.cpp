@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "wire/ethdev.h"
 
-#include <rte_dev.h>
 #include <rte_log.h>
 
 #include <cstdio>
@@ -131,20 +130,6 @@ void EthdevWire::appeared(std::uint16_t port) noexcept {
     return;
   }
   wants_care_.store(Care::now);
-}
-
-bool EthdevWire::probed(std::uint16_t port, const char* name) noexcept {
-  rte_dev_iterator iterator{};
-  // It knows PCI and virtual devices. Others are as good as their word.
-  if (rte_eth_iterator_init(&iterator, name) != 0) return true;
-  std::uint16_t found;
-  while ((found = rte_eth_iterator_next(&iterator)) != RTE_MAX_ETHPORTS) {
-    if (found != port) continue;
-    const bool done = rte_dev_is_probed(iterator.device) != 0;
-    rte_eth_iterator_cleanup(&iterator);
-    return done;
-  }
-  return true;
 }
 
 bool EthdevWire::look_after() noexcept {

@@ -71,12 +71,6 @@ class EthdevWire final : public BareWire {
   Result<> start(std::uint16_t port) noexcept;
   // For EthdevEvents.
   void appeared(std::uint16_t port) noexcept;
-  /// Whether the probe of a port's device has ended. RTE_ETH_EVENT_NEW comes from the midst of it, and the
-  /// port is valid soon after; the ethdev library asks for the device's driver, which the bus sets at the
-  /// end. Takes the bus's lock, which whoever waits in gone() holds: not to be called under control_.
-  /// Known fault: EAL's iterator keeps the device that it is at without a lock, so a removal in another
-  /// thread may free it meanwhile.
-  static bool probed(std::uint16_t port, const char* name) noexcept;
   /// @return false when it is too early
   bool look_after() noexcept;
   void gone(std::uint16_t port) noexcept;

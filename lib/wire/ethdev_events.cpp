@@ -2,9 +2,12 @@
 #include "wire/ethdev_events.h"
 
 #include <rte_alarm.h>
+#include <rte_dev.h>
 #include <rte_log.h>
 #include <sched.h>
 
+#include <array>
+#include <cstdio>
 #include <cstring>
 
 #include "wire/ethdev.h"
@@ -18,6 +21,20 @@ namespace chime::wire {
 namespace {
 constexpr rte_eth_event_type heard[] = {RTE_ETH_EVENT_NEW, RTE_ETH_EVENT_DESTROY, RTE_ETH_EVENT_INTR_LSC,
                                         RTE_ETH_EVENT_INTR_RMV};
+
+/// The device of a port that has its name, as virtual and PCI devices' ports do; nullptr: others. It lives as
+/// long as its port does. Takes the bus's lock.
+const rte_device* device_of(const char* ethdev) noexcept {
+  for (const char* way : {"bus=vdev,name=%s", "bus=pci,addr=%s"}) {
+    std::array<char, Name::capacity + 16> text;
+    std::snprintf(text.data(), text.size(), way, ethdev);
+    rte_dev_iterator iterator{};
+    if (rte_dev_iterator_init(&iterator, text.data()) != 0) continue;
+    // One step: a second one would begin at a device that may be gone by then.
+    if (const rte_device* device = rte_dev_iterator_next(&iterator)) return device;
+  }
+  return nullptr;
+}
 }  // namespace
 
 Result<> EthdevEvents::start() noexcept {
@@ -136,8 +153,7 @@ void EthdevEvents::look_after(EthdevWire& wire) noexcept {
 void EthdevEvents::on_alarm(void* self) noexcept {
   using Care = EthdevWire::Care;
   auto& events = *static_cast<EthdevEvents*>(self);
-  while (events.look_after_one(nullptr)) {
-  }
+  while (events.look_after_one(nullptr)) continue;
   bool again = false;
   {
     std::lock_guard guard(events.lock_);
@@ -167,18 +183,22 @@ bool EthdevEvents::look_after_one(const EthdevWire* only) noexcept {
   }
   // The bus's lock is held by who removes a device and waits for us in gone(): nothing may be locked here,
   // and the wire may end meanwhile.
-  const bool probed = port == EthdevWire::none || EthdevWire::probed(port, ethdev.text());
+  const rte_device* device = port == EthdevWire::none ? nullptr : device_of(ethdev.text());
   {
     std::lock_guard guard(lock_);
     const EthdevWire* listed = first_;
     while (listed && listed != wire) listed = listed->next_;
     // It has ended, or another port has appeared for it, which has its own turn.
     if (!listed || wire->care_turn_ != turn || wire->wants_care_.load() != Care::checked) return true;
-    const bool free = probed && wire->control_.try_lock();
+    const bool free = wire->control_.try_lock();
     wire->wants_care_.store(free ? Care::none : Care::later);
     if (!free) return true;
   }
-  if (!wire->look_after()) wire->wants_care_.store(Care::later);
+  // From here on the port can't go, and neither can its device. RTE_ETH_EVENT_NEW came from the midst of the
+  // probe, and the port is valid soon after; the ethdev library asks for the device's driver, which the bus
+  // sets at the end.
+  const bool early = wire->claimed_.load() == port && device && !rte_dev_is_probed(device);
+  if (early || !wire->look_after()) wire->wants_care_.store(Care::later);
   wire->control_.unlock();
   return true;
 }

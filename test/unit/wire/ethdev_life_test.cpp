@@ -222,6 +222,19 @@ TEST_F(EthdevLifeTest, GoesAndComesBack) {
   }
 }
 
+// Who removes a device holds its bus's lock and waits until nobody looks after the port; who looks after it
+// asks the bus for the device.
+TEST_F(EthdevLifeTest, GoesWhileItIsLookedAfter) {
+  RingPeer peer("peer");
+  Plugged card(make("net_chime0", peer.port_name()));
+  for (int round = 0; round < 100; ++round) {
+    peer.remove();
+    peer.add();
+  }
+  ASSERT_TRUE(eventually([&] { return use(*card.wire).has_value(); }));
+  expect_traffic(card, peer);
+}
+
 TEST_F(EthdevLifeTest, GoesBeforeItWasUsed) {
   RingPeer peer("peer");
   Plugged card(make("net_chime0", peer.port_name()));
