@@ -82,48 +82,36 @@ Result<> wait_for(int fd, short events, const Deadline& deadline, const char* wh
 
 }  // namespace
 
-Socket& Socket::operator=(Socket&& other) noexcept {
-  if (this != &other) {
-    if (fd_ >= 0) close(fd_);
-    fd_ = other.release();
-  }
-  return *this;
-}
-
-Socket::~Socket() {
-  if (fd_ >= 0) close(fd_);
-}
-
-Result<Socket> accept_peer(const char* where, unsigned timeout_ms) noexcept {
+Result<FileDescriptor> accept_peer(const char* where, unsigned timeout_ms) noexcept {
   const Deadline deadline(timeout_ms);
   Addresses addresses;
   if (Result<> done = resolve(where, true, addresses); !done) return fail(done.error());
   int error = EADDRNOTAVAIL;
   for (const addrinfo* a = addresses.list; a != nullptr; a = a->ai_next) {
-    const Socket listening(socket(a->ai_family, a->ai_socktype | SOCK_CLOEXEC, a->ai_protocol));
+    const FileDescriptor listening(socket(a->ai_family, a->ai_socktype | SOCK_CLOEXEC, a->ai_protocol));
     const int on = 1;
-    if (listening.fd() < 0 || setsockopt(listening.fd(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) != 0 ||
-        bind(listening.fd(), a->ai_addr, a->ai_addrlen) != 0 || listen(listening.fd(), 1) != 0) {
+    if (listening.get() < 0 || setsockopt(listening.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) != 0 ||
+        bind(listening.get(), a->ai_addr, a->ai_addrlen) != 0 || listen(listening.get(), 1) != 0) {
       error = errno;
       continue;
     }
-    if (Result<> done = wait_for(listening.fd(), POLLIN, deadline, where); !done) return fail(done.error());
-    Socket peer(accept4(listening.fd(), nullptr, nullptr, SOCK_CLOEXEC));
-    if (peer.fd() >= 0) return peer;
+    if (Result<> done = wait_for(listening.get(), POLLIN, deadline, where); !done) return fail(done.error());
+    FileDescriptor peer(accept4(listening.get(), nullptr, nullptr, SOCK_CLOEXEC));
+    if (peer.get() >= 0) return peer;
     error = errno;
   }
   return fail(error, "waiting for a peer at \"%s\": %s", where, std::strerror(error));
 }
 
-Result<Socket> reach_peer(const char* where, unsigned timeout_ms) noexcept {
+Result<FileDescriptor> reach_peer(const char* where, unsigned timeout_ms) noexcept {
   const Deadline deadline(timeout_ms);
   Addresses addresses;
   if (Result<> done = resolve(where, false, addresses); !done) return fail(done.error());
   int error = EADDRNOTAVAIL;
   for (;;) {
     for (const addrinfo* a = addresses.list; a != nullptr; a = a->ai_next) {
-      Socket peer(socket(a->ai_family, a->ai_socktype | SOCK_CLOEXEC, a->ai_protocol));
-      if (peer.fd() >= 0 && connect(peer.fd(), a->ai_addr, a->ai_addrlen) == 0) return peer;
+      FileDescriptor peer(socket(a->ai_family, a->ai_socktype | SOCK_CLOEXEC, a->ai_protocol));
+      if (peer.get() >= 0 && connect(peer.get(), a->ai_addr, a->ai_addrlen) == 0) return peer;
       error = errno;
     }
     if (deadline.left() == 0) break;

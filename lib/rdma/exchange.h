@@ -5,6 +5,7 @@
 #include <span>
 
 #include "base/error.h"
+#include "base/file_descriptor.h"
 #include "rdma/endpoint.h"
 
 /// @file
@@ -13,29 +14,10 @@
 
 namespace chime::rdma {
 
-/// A connected socket. Closes it, unless it is released.
-class Socket {
- public:
-  Socket() noexcept = default;
-  explicit Socket(int fd) noexcept : fd_(fd) {}
-  Socket(Socket&& other) noexcept : fd_(other.release()) {}
-  Socket& operator=(Socket&& other) noexcept;
-  ~Socket();
-  int fd() const noexcept { return fd_; }
-  int release() noexcept {
-    const int fd = fd_;
-    fd_ = -1;
-    return fd;
-  }
-
- private:
-  int fd_ = -1;
-};
-
 /// Waits for one peer at "address:port", "[IPv6]:port" or ":port".
-Result<Socket> accept_peer(const char* where, unsigned timeout_ms) noexcept;
+Result<FileDescriptor> accept_peer(const char* where, unsigned timeout_ms) noexcept;
 /// Reaches a peer, trying again until the time is over: it may start later.
-Result<Socket> reach_peer(const char* where, unsigned timeout_ms) noexcept;
+Result<FileDescriptor> reach_peer(const char* where, unsigned timeout_ms) noexcept;
 
 /// Sends a line (without its end) and receives the peer's.
 /// @return bytes of `theirs` used; it is NUL-terminated

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/error.h"
-#include "descriptor.h"
+#include "base/file_descriptor.h"
 #include "nic.h"
 
 namespace chime::serve {
@@ -34,8 +34,8 @@ class Control {
   Control() = default;
 
   std::string path_;
-  Descriptor listener_;
-  std::map<int, std::pair<Descriptor, std::string>> clients_;
+  FileDescriptor listener_;
+  std::map<int, std::pair<FileDescriptor, std::string>> clients_;
 };
 
 /// One command. @return the answer, without a line's end: {"ok":true,...} or {"ok":false,"error":"..."}

@@ -24,7 +24,7 @@ Result<Control> Control::listen(const std::string& path) {
   }
   std::memcpy(address.sun_path, path.c_str(), path.size());
   Control control;
-  control.listener_ = Descriptor(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  control.listener_ = FileDescriptor(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   // A socket that an earlier process left may go; nothing else.
   if (struct stat file; ::lstat(path.c_str(), &file) == 0 && S_ISSOCK(file.st_mode)) ::unlink(path.c_str());
   if (!control.listener_ ||
@@ -48,7 +48,7 @@ std::vector<int> Control::descriptors() const {
 
 unsigned Control::serve(const std::vector<Owned<Nic>>& nics, wire::Factory& wires) {
   for (;;) {
-    Descriptor client(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+    FileDescriptor client(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
     if (!client) break;
     const int fd = client.get();
     clients_.try_emplace(fd, std::move(client), "");

@@ -102,7 +102,7 @@ Result<Owned<Nic>> Nic::create(const NicOptions& options, Qtest& qtest, wire::Fa
   if (!function) return fail(function.error().within("%s", options.name.c_str()));
   nic->function_ = std::move(*function);
   nic->wire_->begin();
-  nic->device_ = std::make_unique<ProxyDevice>(Descriptor(options.fd), *nic->function_, nic->memory_);
+  nic->device_ = std::make_unique<ProxyDevice>(FileDescriptor(options.fd), *nic->function_, nic->memory_);
   return nic;
 }
 

@@ -8,7 +8,7 @@
 #include <span>
 
 #include "base/error.h"
-#include "descriptor.h"
+#include "base/file_descriptor.h"
 #include "proxy_message.h"
 
 namespace chime::serve {
@@ -22,7 +22,7 @@ class ProxyConnection {
     std::span<const int> descriptors;  ///< closed when the next message is asked for
   };
 
-  explicit ProxyConnection(Descriptor socket) noexcept : socket_(std::move(socket)) {}
+  explicit ProxyConnection(FileDescriptor socket) noexcept : socket_(std::move(socket)) {}
   ~ProxyConnection();
   ProxyConnection(const ProxyConnection&) = delete;
   ProxyConnection& operator=(const ProxyConnection&) = delete;
@@ -39,7 +39,7 @@ class ProxyConnection {
   bool take_descriptors(std::span<const int> came) noexcept;
   void close_descriptors() noexcept;
 
-  Descriptor socket_;
+  FileDescriptor socket_;
   std::array<std::byte, sizeof(ProxyHeader) + proxy_largest> buffer_;
   std::size_t filled_ = 0;
   bool handed_out_ = false;

@@ -14,7 +14,7 @@ namespace chime::serve {
 /// call the same functions.
 class ProxyDevice {
  public:
-  ProxyDevice(Descriptor socket, model::pci::Function& function, GuestMemory& memory) noexcept
+  ProxyDevice(FileDescriptor socket, model::pci::Function& function, GuestMemory& memory) noexcept
       : connection_(std::move(socket)), function_(function), memory_(memory) {}
 
   int fd() const noexcept { return connection_.fd(); }

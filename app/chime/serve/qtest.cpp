@@ -31,7 +31,7 @@ Result<bool> Qtest::connect() noexcept {
     return fail(ENAMETOOLONG, "qtest socket %s: the path is too long", path_.c_str());
   }
   std::memcpy(address.sun_path, path_.c_str(), path_.size());
-  Descriptor socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  FileDescriptor socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
   if (!socket) return fail(errno, "a socket: %s", std::strerror(errno));
   if (::connect(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
     if (errno == ENOENT || errno == ECONNREFUSED) return false;

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "base/error.h"
-#include "descriptor.h"
+#include "base/file_descriptor.h"
 #include "model/pci/msix.h"
 
 namespace chime::serve {
@@ -33,7 +33,7 @@ class Qtest final : public model::pci::MessageTarget {
   Result<> take_replies() noexcept;
 
   std::string path_;
-  Descriptor socket_;
+  FileDescriptor socket_;
   std::array<Kept, 256> kept_;
   std::size_t count_ = 0;
   std::uint64_t lost_ = 0;

@@ -35,7 +35,7 @@ int format(const T& what, char* text, std::size_t size) noexcept {
   return static_cast<int>(rdma::format(what, {text, size}));
 }
 
-int give(Result<rdma::Socket> socket) noexcept {
+int give(Result<FileDescriptor> socket) noexcept {
   return socket ? socket->release() : refused(socket.error());
 }
 

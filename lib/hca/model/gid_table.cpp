@@ -12,8 +12,6 @@ namespace {
 
 using Layout = prm::roce_addr_layout;
 
-constexpr std::array<std::uint8_t, 12> ipv4_mapped = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
-
 Result<> query_capability(Kernel& kernel, prm::hca_cap_type type,
                           prm::Box<prm::query_hca_cap_out>& out) noexcept {
   prm::Box<prm::query_hca_cap_in> in;
@@ -45,7 +43,6 @@ Result<std::optional<GidEntry>> query(Kernel& kernel, unsigned index) noexcept {
 }
 
 Result<> write(Kernel& kernel, unsigned index, const GidEntry& entry) noexcept {
-  const bool ipv4 = std::equal(ipv4_mapped.begin(), ipv4_mapped.end(), entry.raw.begin());
   prm::Box<prm::set_roce_address_in> in;
   prm::Box<prm::set_roce_address_out> out;
   in.set(prm::set_roce_address_in::roce_address_index, index);
@@ -57,7 +54,8 @@ Result<> write(Kernel& kernel, unsigned index, const GidEntry& entry) noexcept {
   address.set(Layout::source_mac_47_32, std::uint32_t{m[0]} << 8 | m[1])
       .set(Layout::source_mac_31_0,
            std::uint32_t{m[2]} << 24 | std::uint32_t{m[3]} << 16 | std::uint32_t{m[4]} << 8 | m[5])
-      .set(Layout::roce_l3_type, ipv4 ? prm::roce_l3_type::ipv4 : prm::roce_l3_type::ipv6)
+      .set(Layout::roce_l3_type,
+           is_ipv4_mapped(entry.raw) ? prm::roce_l3_type::ipv4 : prm::roce_l3_type::ipv6)
       .set(Layout::roce_version,
            entry.type == GidType::roce_v1 ? prm::roce_version::v1 : prm::roce_version::v2);
   return kernel.execute(in, out);
@@ -68,20 +66,6 @@ Result<> write(Kernel& kernel, unsigned index, const GidEntry& entry) noexcept {
 GidBytes link_local_gid(const MacAddress& mac) noexcept {
   return {0xfe,   0x80,   0,    0,    0,      0,      0,     0, static_cast<std::uint8_t>(mac[0] ^ 2),
           mac[1], mac[2], 0xff, 0xfe, mac[3], mac[4], mac[5]};
-}
-
-Result<> gid_of_address(std::span<const std::uint8_t> address, GidBytes& gid) noexcept {
-  if (address.size() != 4 && address.size() != gid.size()) {
-    return fail(EINVAL, "an address of %zu bytes; IPv4 has 4, IPv6 16", address.size());
-  }
-  const std::uint8_t first = address[0];
-  const bool multicast = address.size() == 4 ? first >= 224 : first == 0xff;
-  if (multicast || std::ranges::all_of(address, [](std::uint8_t byte) { return byte == 0; })) {
-    return fail(EINVAL, "a port's own address is a unicast address, neither multicast nor all zero");
-  }
-  std::ranges::copy(ipv4_mapped, gid.begin());
-  std::ranges::copy(address, gid.end() - static_cast<std::ptrdiff_t>(address.size()));
-  return {};
 }
 
 Result<unsigned> count_gids(Kernel& kernel) noexcept {

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include <array>
 #include <cstdint>
-#include <span>
 
 #include "base/error.h"
+#include "hca/gid_address.h"
 #include "hca/model/kernel.h"
 #include "hca/port.h"
 
@@ -14,12 +13,8 @@
 
 namespace chime::hca::embedded {
 
-using GidBytes = std::array<std::uint8_t, 16>;
-
 /// fe80::/64 and the EUI-64 of a MAC address.
 GidBytes link_local_gid(const MacAddress& mac) noexcept;
-/// IPv6 as it is, IPv4 mapped. EINVAL for other lengths, and for what is nobody's own address.
-Result<> gid_of_address(std::span<const std::uint8_t> address, GidBytes& gid) noexcept;
 
 /// Turns RoCE on and sets the link-local address of `mac`. Does nothing where the card has no RoCE.
 Result<> enable_roce(Kernel& kernel, const MacAddress& mac) noexcept;

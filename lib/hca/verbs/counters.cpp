@@ -3,6 +3,7 @@
 
 #include <array>
 
+#include "hca/port_counters.h"
 #include "hca/verbs/objects.h"
 #include "prm/layouts.h"
 #include "prm/view.h"
@@ -11,33 +12,18 @@ namespace chime::hca::verbs {
 namespace {
 
 Result<> read_vport(ibv_context& context, PortCounters& counters) noexcept {
-  using Out = prm::query_vport_counter_out;
-  using Count = prm::traffic_counter;
   prm::Box<prm::query_vport_counter_in> in;
-  prm::Box<Out> out;
+  prm::Box<prm::query_vport_counter_out> out;
   if (auto done = general_command(context, in.bytes(), out.bytes()); !done) return done;
-  const auto read = [&](auto place, std::uint64_t& packets, std::uint64_t& bytes) {
-    packets = out.at(place).get(Count::packets);
-    bytes = out.at(place).get(Count::octets);
-  };
-  read(Out::received_eth_unicast, counters.rx_unicast_packets, counters.rx_unicast_bytes);
-  read(Out::received_eth_multicast, counters.rx_multicast_packets, counters.rx_multicast_bytes);
-  read(Out::received_eth_broadcast, counters.rx_broadcast_packets, counters.rx_broadcast_bytes);
-  read(Out::transmitted_eth_unicast, counters.tx_unicast_packets, counters.tx_unicast_bytes);
-  read(Out::transmitted_eth_multicast, counters.tx_multicast_packets, counters.tx_multicast_bytes);
-  read(Out::transmitted_eth_broadcast, counters.tx_broadcast_packets, counters.tx_broadcast_bytes);
-  counters.rx_error_packets = out.at(Out::received_errors).get(Count::packets);
-  counters.tx_error_packets = out.at(Out::transmit_errors).get(Count::packets);
+  take_vport_counters(out, counters);
   return {};
 }
 
 Result<> read_steer_missed(ibv_context& context, PortCounters& counters) noexcept {
-  using Out = prm::query_vnic_env_out;
   prm::Box<prm::query_vnic_env_in> in;
-  prm::Box<Out> out;
+  prm::Box<prm::query_vnic_env_out> out;
   if (auto done = general_command(context, in.bytes(), out.bytes()); !done) return done;
-  counters.rx_steer_missed =
-      out.at(Out::vport_env).get(prm::vnic_diagnostic_statistics::nic_receive_steering_discard);
+  take_steer_missed(out, counters);
   return {};
 }
 

@@ -13,14 +13,14 @@
 #include <cstdio>
 #include <cstring>
 
+#include "base/file_descriptor.h"
 #include "hca/verbs/failure.h"
-#include "hca/verbs/file.h"
 
 namespace chime::hca::verbs {
 namespace {
 
-Result<File> open_socket() noexcept {
-  File file(socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+Result<FileDescriptor> open_socket() noexcept {
+  FileDescriptor file(socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
   if (!file) return fail(call_failure("socket for ethtool", errno));
   return file;
 }

@@ -7,6 +7,7 @@
 #include <array>
 #include <cerrno>
 
+#include "hca/gid_address.h"
 #include "hca/verbs/failure.h"
 #include "hca/verbs/netdev.h"
 
@@ -14,7 +15,6 @@ namespace chime::hca::verbs {
 namespace {
 
 constexpr std::uint8_t only_port = 1;
-constexpr std::array<std::uint8_t, 12> ipv4_mapped = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
 
 }  // namespace
 
@@ -47,12 +47,8 @@ Result<GidEntry> read_gid(ibv_context& context, unsigned index) noexcept {
 
 Result<unsigned> find_gid(ibv_context& context, std::span<const std::uint8_t> address,
                           const char* netdev) noexcept {
-  std::array<std::uint8_t, 16> raw{};
-  if (address.size() != 4 && address.size() != raw.size()) {
-    return fail(EINVAL, "an address of %zu bytes; IPv4 has 4, IPv6 16", address.size());
-  }
-  std::ranges::copy(ipv4_mapped, raw.begin());
-  std::ranges::copy(address, raw.end() - static_cast<std::ptrdiff_t>(address.size()));
+  GidBytes raw{};
+  if (auto made = gid_of_address(address, raw); !made) return fail(made.error());
   const unsigned count = count_gids(context);
   for (unsigned index = 0; index < count; ++index) {
     ibv_gid_entry found{};

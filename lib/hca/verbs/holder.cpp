@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "hca/verbs/holder.h"
 
-#include <dirent.h>
 #include <unistd.h>
 
 #include <array>
@@ -18,10 +17,6 @@ namespace {
 
 using Path = std::array<char, 320>;
 
-struct CloseFolder {
-  void operator()(DIR* folder) const noexcept { closedir(folder); }
-};
-using Folder = std::unique_ptr<DIR, CloseFolder>;
 struct CloseFile {
   void operator()(std::FILE* file) const noexcept { std::fclose(file); }
 };

@@ -17,7 +17,7 @@ int Membership::kind_of(const MacAddress& mac) noexcept {
 
 Result<> Membership::open(unsigned netdev) noexcept {
   netdev_ = netdev;
-  socket_ = File(socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0));  // protocol 0: receives nothing
+  socket_ = FileDescriptor(socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0));  // protocol 0: receives nothing
   if (socket_) return {};
   if (errno == EPERM) {
     return fail(EPERM,

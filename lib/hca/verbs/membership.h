@@ -4,8 +4,8 @@
 #include <span>
 
 #include "base/error.h"
+#include "base/file_descriptor.h"
 #include "hca/port.h"
-#include "hca/verbs/file.h"
 
 namespace chime::hca::verbs {
 
@@ -28,7 +28,7 @@ class Membership {
   Result<> change(bool add, int kind, const MacAddress* mac) noexcept;
 
   unsigned netdev_ = 0;
-  File socket_;
+  FileDescriptor socket_;
 };
 
 }  // namespace chime::hca::verbs

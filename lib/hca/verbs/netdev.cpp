@@ -43,8 +43,8 @@ void add_attribute(Request& request, std::uint16_t type, std::uint32_t value) no
   request.header.nlmsg_len = NLMSG_ALIGN(request.header.nlmsg_len) + RTA_ALIGN(attribute->rta_len);
 }
 
-Result<File> open_socket(int more_flags, std::uint32_t groups) noexcept {
-  File socket_file(socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC | more_flags, NETLINK_ROUTE));
+Result<FileDescriptor> open_socket(int more_flags, std::uint32_t groups) noexcept {
+  FileDescriptor socket_file(socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC | more_flags, NETLINK_ROUTE));
   if (!socket_file) return fail(call_failure("rtnetlink socket", errno));
   sockaddr_nl address{};
   address.nl_family = AF_NETLINK;
@@ -145,11 +145,11 @@ Result<> Netdev::set_up(bool up) const noexcept {
   return done;
 }
 
-Result<File> Netdev::watch() noexcept {
+Result<FileDescriptor> Netdev::watch() noexcept {
   return open_socket(SOCK_NONBLOCK, RTMGRP_LINK);
 }
 
-void Netdev::drain(const File& watch) noexcept {
+void Netdev::drain(const FileDescriptor& watch) noexcept {
   std::array<std::byte, 4096> buffer;
   for (;;) {
     const ssize_t got = recv(watch.get(), buffer.data(), buffer.size(), MSG_TRUNC);

@@ -6,8 +6,8 @@
 #include <cstdint>
 
 #include "base/error.h"
+#include "base/file_descriptor.h"
 #include "hca/port.h"
-#include "hca/verbs/file.h"
 
 /// @file
 /// The kernel's network device behind a port, by rtnetlink. It is known by its index: its name may change.
@@ -34,9 +34,9 @@ class Netdev {
   Result<> set_up(bool up) const noexcept;
 
   /// A descriptor that polls readable when some netdev changed.
-  static Result<File> watch() noexcept;
+  static Result<FileDescriptor> watch() noexcept;
   /// Makes it unreadable again.
-  static void drain(const File& watch) noexcept;
+  static void drain(const FileDescriptor& watch) noexcept;
 
  private:
   unsigned index_ = 0;

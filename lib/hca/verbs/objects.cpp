@@ -18,10 +18,19 @@ std::uint32_t uar_of(prm::cmd_opcode opcode, std::span<const std::byte> in) noex
   return prm::ConstView<prm::create_cq_in>(in).at(prm::create_cq_in::cq_context).get(prm::cqc::uar_page);
 }
 
-/// What has a handle but no commands: a PD.
-tl::unexpected<Error> no_commands(const Handle& handle, const char* verb) noexcept {
-  return fail(ENOTSUP, "what %s made was made by a call of rdma-core, and no command %s it",
-              prm::command_name(handle.created_by()), verb);
+/// @param call mlx5dv_devx_obj_modify or its like for queries
+Result<> access(const Handle& handle, const Result<const Accessor*>& permitted,
+                decltype(mlx5dv_devx_obj_modify)* call, std::span<const std::byte> in,
+                std::span<std::byte> out) noexcept {
+  if (!permitted) return fail(permitted.error());
+  const prm::cmd_opcode opcode = (*permitted)->opcode;
+  if (!handle.devx()) {
+    return fail(ENOTSUP, "%s: what %s made was made by a call of rdma-core, and is for no command",
+                prm::command_name(opcode), prm::command_name(handle.created_by()));
+  }
+  const int failed = call(handle.devx(), in.data(), in.size(), out.data(), out.size());
+  if (failed != 0) return fail(command_failure(opcode, failed, out));
+  return {};
 }
 
 }  // namespace
@@ -53,22 +62,14 @@ Result<Owned<Handle>> create_object(ibv_context& context, std::span<const std::b
 
 Result<> modify_object(const Handle& handle, std::span<const std::byte> in,
                        std::span<std::byte> out) noexcept {
-  const auto permitted = check_modification(handle.created_by(), handle.number(), in, out);
-  if (!permitted) return fail(permitted.error());
-  if (!handle.devx()) return no_commands(handle, "modifies");
-  const int failed = mlx5dv_devx_obj_modify(handle.devx(), in.data(), in.size(), out.data(), out.size());
-  if (failed != 0) return fail(command_failure((*permitted)->opcode, failed, out));
-  return {};
+  return access(handle, check_modification(handle.created_by(), handle.number(), in, out),
+                mlx5dv_devx_obj_modify, in, out);
 }
 
 Result<> query_object(const Handle& handle, std::span<const std::byte> in,
                       std::span<std::byte> out) noexcept {
-  const auto permitted = check_query(handle.created_by(), handle.number(), in, out);
-  if (!permitted) return fail(permitted.error());
-  if (!handle.devx()) return no_commands(handle, "queries");
-  const int failed = mlx5dv_devx_obj_query(handle.devx(), in.data(), in.size(), out.data(), out.size());
-  if (failed != 0) return fail(command_failure((*permitted)->opcode, failed, out));
-  return {};
+  return access(handle, check_query(handle.created_by(), handle.number(), in, out), mlx5dv_devx_obj_query, in,
+                out);
 }
 
 }  // namespace chime::hca::verbs

@@ -176,30 +176,25 @@ Result<> NetdevPort::set_multicast_list(std::span<const MacAddress> list) noexce
   return replace(multicast_, list);
 }
 
-Result<> NetdevPort::set_promiscuous(bool on) noexcept {
+Result<> NetdevPort::set_mode(bool& mode, bool on, Result<> (Membership::*set)(bool) noexcept) noexcept {
   const std::scoped_lock lock(mutex_);
-  if (on == promiscuous_) return {};
-  if (auto done = membership_.set_promiscuous(on); !done) return done;
-  promiscuous_ = on;
-  if (auto done = admit(); !done) {
-    promiscuous_ = !on;
-    (void)membership_.set_promiscuous(!on);
-    return done;
+  if (on == mode) return {};
+  if (auto done = (membership_.*set)(on); !done) return done;
+  mode = on;
+  auto done = admit();
+  if (!done) {
+    mode = !on;
+    (void)(membership_.*set)(!on);
   }
-  return {};
+  return done;
+}
+
+Result<> NetdevPort::set_promiscuous(bool on) noexcept {
+  return set_mode(promiscuous_, on, &Membership::set_promiscuous);
 }
 
 Result<> NetdevPort::set_all_multicast(bool on) noexcept {
-  const std::scoped_lock lock(mutex_);
-  if (on == all_multicast_) return {};
-  if (auto done = membership_.set_all_multicast(on); !done) return done;
-  all_multicast_ = on;
-  if (auto done = admit(); !done) {
-    all_multicast_ = !on;
-    (void)membership_.set_all_multicast(!on);
-    return done;
-  }
-  return {};
+  return set_mode(all_multicast_, on, &Membership::set_all_multicast);
 }
 
 Result<unsigned> NetdevPort::add_address(std::span<const std::uint8_t> address) noexcept {

@@ -51,6 +51,8 @@ class NetdevPort final : public Port {
  private:
   Result<> open() noexcept;
   /// Replaces one list of addresses: what is new first, what is gone last.
+  /// Promiscuous or all-multicast: the netdev's membership and the root rules, or neither.
+  Result<> set_mode(bool& mode, bool on, Result<> (Membership::*set)(bool) noexcept) noexcept;
   Result<> replace(Array<MacAddress>& list, std::span<const MacAddress> wanted) noexcept;
   Result<> admit() noexcept;
   Result<> change_up(bool up) noexcept;
@@ -60,7 +62,7 @@ class NetdevPort final : public Port {
   Netdev netdev_;
   RootSteering& steering_;
   Membership membership_;
-  File change_;
+  FileDescriptor change_;
 
   std::mutex mutex_;  ///< of what follows, and of a change as a whole
   Counters counters_;

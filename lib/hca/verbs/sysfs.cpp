@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "hca/verbs/sysfs.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <climits>
 #include <cstring>
-#include <memory>
 
-#include "hca/verbs/file.h"
+#include "base/file_descriptor.h"
 
 namespace chime::hca::verbs {
 namespace {
@@ -31,8 +29,7 @@ SysfsName link_target(const char* path) noexcept {
 }
 
 SysfsName first_entry(const char* folder) noexcept {
-  const auto close_folder = [](DIR* open) noexcept { closedir(open); };
-  const std::unique_ptr<DIR, decltype(close_folder)> open(opendir(folder), close_folder);
+  const Folder open(opendir(folder));
   if (!open) return {};
   while (const dirent* entry = readdir(open.get())) {
     if (entry->d_name[0] != '.') return name_of(entry->d_name);
@@ -46,7 +43,7 @@ bool exists(const char* path) noexcept {
 
 SysfsName first_line(const char* path) noexcept {
   SysfsName line{};
-  const File file(open(path, O_RDONLY | O_CLOEXEC));
+  const FileDescriptor file(open(path, O_RDONLY | O_CLOEXEC));
   if (!file || read(file.get(), line.data(), line.size() - 1) <= 0) return {};
   line[std::strcspn(line.data(), "\n")] = '\0';
   return line;

@@ -1,13 +1,21 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <dirent.h>
+
 #include <array>
 #include <cstddef>
+#include <memory>
 
 /// @file
 /// What sysfs tells of devices. Names are cut to what fits; empty: there is none.
 
 namespace chime::hca::verbs {
+
+struct CloseFolder {
+  void operator()(DIR* folder) const noexcept { closedir(folder); }
+};
+using Folder = std::unique_ptr<DIR, CloseFolder>;
 
 using SysfsName = std::array<char, 64>;
 

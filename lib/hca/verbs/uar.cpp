@@ -2,18 +2,11 @@
 #include "hca/verbs/uar.h"
 
 #include <cerrno>
-#include <cstddef>
 
 #include "hca/verbs/failure.h"
+#include "prm/doorbell.h"
 
 namespace chime::hca::verbs {
-namespace {
-
-/// In the UAR page (mlx5 manual: UAR page format).
-constexpr std::size_t cq_doorbell = 0x20;
-
-}  // namespace
-
 Result<Owned<UarHandle>> UarHandle::make(ibv_context& context) noexcept {
   // Doorbell::ring stores 8 bytes without a fence. A write-combining (BlueFlame) page would hold them back.
   DevxUar uar(mlx5dv_devx_alloc_uar(&context, MLX5DV_UAR_ALLOC_TYPE_NC));
@@ -35,7 +28,7 @@ Doorbell UarHandle::send_doorbell() const noexcept {
 
 Doorbell UarHandle::arm_doorbell() const noexcept {
   auto* page = static_cast<std::byte*>(uar_->base_addr);
-  return {.base = page + cq_doorbell, .position = 0, .step = 0, .mask = 0};
+  return {.base = page + prm::uar_cq_doorbell, .position = 0, .step = 0, .mask = 0};
 }
 
 }  // namespace chime::hca::verbs

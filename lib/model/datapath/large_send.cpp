@@ -39,7 +39,6 @@ bool LargeSend::begin(std::span<const std::byte> header, std::uint32_t mss, std:
   headers_ = net::parse(header_.data(), header_size_, frame);
   if (net::Headers inner; headers_.payload_offset != header_size_ &&
                           net::parse_tunnelled(inner, header_.data(), header_size_, headers_, vxlan)) {
-    write_lengths(header_.data(), headers_, first);
     write_lengths(header_.data(), inner, first);
     outer_ = headers_;
     net::parse_tunnelled(headers_, header_.data(), header_size_, outer_, vxlan);

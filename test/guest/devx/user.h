@@ -6,9 +6,9 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <string>
 
+#include "../owners.h"
 #include "prm/layouts.h"
 #include "prm/view.h"
 
@@ -16,18 +16,6 @@
 /// What a process does through rdma-core's DevX calls, and no code of Chime's but the layouts.
 
 namespace chime::test {
-
-struct Delete {
-  void operator()(ibv_context* c) const { ibv_close_device(c); }
-  void operator()(mlx5dv_devx_obj* o) const { mlx5dv_devx_obj_destroy(o); }
-  void operator()(mlx5dv_devx_umem* u) const { mlx5dv_devx_umem_dereg(u); }
-  void operator()(mlx5dv_devx_uar* u) const { mlx5dv_devx_free_uar(u); }
-  void operator()(mlx5dv_devx_event_channel* c) const { mlx5dv_devx_destroy_event_channel(c); }
-  void operator()(mlx5dv_flow_matcher* m) const { mlx5dv_destroy_flow_matcher(m); }
-  void operator()(ibv_flow* f) const { ibv_destroy_flow(f); }
-};
-template <class T>
-using Handle = std::unique_ptr<T, Delete>;
 
 /// A command and its answer.
 template <class C>

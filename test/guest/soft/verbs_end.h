@@ -1,27 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include <infiniband/verbs.h>
 #include <rte_pmd_chime.h>
 
 #include <array>
 #include <cstdint>
-#include <memory>
+
+#include "../owners.h"
 
 /// @file
 /// One end of a connection through stock rdma-core: a queue pair of any RDMA device, and memory.
 
 namespace chime::test {
-
-struct Delete {
-  void operator()(ibv_context* c) const { ibv_close_device(c); }
-  void operator()(ibv_pd* p) const { ibv_dealloc_pd(p); }
-  void operator()(ibv_cq* c) const { ibv_destroy_cq(c); }
-  void operator()(ibv_qp* q) const { ibv_destroy_qp(q); }
-  void operator()(ibv_mr* m) const { ibv_dereg_mr(m); }
-};
-template <class T>
-using Handle = std::unique_ptr<T, Delete>;
 
 class VerbsEnd {
  public:

@@ -15,10 +15,10 @@ struct Pair {
   Pair() {
     int fds[2];
     EXPECT_EQ(socketpair(AF_UNIX, SOCK_STREAM, 0, fds), 0);
-    left = Socket(fds[0]);
-    right = Socket(fds[1]);
+    left = FileDescriptor(fds[0]);
+    right = FileDescriptor(fds[1]);
   }
-  Socket left, right;
+  FileDescriptor left, right;
 };
 
 Endpoint endpoint(std::uint32_t qpn) {
@@ -33,13 +33,13 @@ TEST(Exchange, BothGetTheOthersEndpointAndMemory) {
   MemoryDescriptor memory{.address = 4096, .length = 64, .rkey = 7, .rights = 1, .check = 0};
   seal(memory);
   std::thread other([&] {
-    const auto theirs = exchange_endpoint(pair.right.fd(), endpoint(22), 5000);
+    const auto theirs = exchange_endpoint(pair.right.get(), endpoint(22), 5000);
     ASSERT_TRUE(theirs);
     EXPECT_EQ(theirs->qpn, 11u);
-    EXPECT_TRUE(exchange_memory(pair.right.fd(), memory, 5000));
+    EXPECT_TRUE(exchange_memory(pair.right.get(), memory, 5000));
   });
-  const auto theirs = exchange_endpoint(pair.left.fd(), endpoint(11), 5000);
-  const auto target = exchange_memory(pair.left.fd(), memory, 5000);
+  const auto theirs = exchange_endpoint(pair.left.get(), endpoint(11), 5000);
+  const auto target = exchange_memory(pair.left.get(), memory, 5000);
   other.join();
   ASSERT_TRUE(theirs);
   EXPECT_EQ(theirs->qpn, 22u);
@@ -50,23 +50,23 @@ TEST(Exchange, BothGetTheOthersEndpointAndMemory) {
 TEST(Exchange, APeerThatHangsUpSpeaksNonsenseOrNothing) {
   {
     Pair pair;
-    pair.right = Socket();
-    EXPECT_FALSE(exchange_endpoint(pair.left.fd(), endpoint(2), 1000));
+    pair.right = FileDescriptor();
+    EXPECT_FALSE(exchange_endpoint(pair.left.get(), endpoint(2), 1000));
   }
   {
     Pair pair;
-    EXPECT_EQ(exchange_endpoint(pair.left.fd(), endpoint(2), 20).error().errnum, ETIMEDOUT);
+    EXPECT_EQ(exchange_endpoint(pair.left.get(), endpoint(2), 20).error().errnum, ETIMEDOUT);
   }
   {
     Pair pair;
-    ASSERT_EQ(write(pair.right.fd(), "hello\n", 6), 6);
-    EXPECT_EQ(exchange_endpoint(pair.left.fd(), endpoint(2), 1000).error().errnum, EINVAL);
+    ASSERT_EQ(write(pair.right.get(), "hello\n", 6), 6);
+    EXPECT_EQ(exchange_endpoint(pair.left.get(), endpoint(2), 1000).error().errnum, EINVAL);
   }
   {
     Pair pair;
     const std::string flood(1000, 'x');
-    ASSERT_EQ(write(pair.right.fd(), flood.data(), flood.size()), 1000);
-    EXPECT_EQ(exchange_endpoint(pair.left.fd(), endpoint(2), 1000).error().errnum, EMSGSIZE);
+    ASSERT_EQ(write(pair.right.get(), flood.data(), flood.size()), 1000);
+    EXPECT_EQ(exchange_endpoint(pair.left.get(), endpoint(2), 1000).error().errnum, EMSGSIZE);
   }
 }
 
@@ -76,11 +76,11 @@ TEST(Exchange, ReachesAPeerByTcp) {
   std::thread other([&] {
     auto peer = accept_peer(where.c_str(), 10000);
     ASSERT_TRUE(peer) << peer.error().text;
-    EXPECT_TRUE(exchange_endpoint(peer->fd(), endpoint(22), 5000));
+    EXPECT_TRUE(exchange_endpoint(peer->get(), endpoint(22), 5000));
   });
   auto peer = reach_peer(where.c_str(), 10000);
   if (peer) {
-    EXPECT_EQ(exchange_endpoint(peer->fd(), endpoint(11), 5000)->qpn, 22u);
+    EXPECT_EQ(exchange_endpoint(peer->get(), endpoint(11), 5000)->qpn, 22u);
   }
   other.join();
   EXPECT_TRUE(peer);

@@ -18,7 +18,7 @@ TEST(GuestMemory, IsNothingAtFirst) {
 }
 
 TEST(GuestMemory, IsTheFiles) {
-  const Descriptor file = memory_file(4 * mib);
+  const FileDescriptor file = memory_file(4 * mib);
   GuestMemory memory;
   ProxySysmem map{};
   map.address[0] = 0;
@@ -44,13 +44,13 @@ TEST(GuestMemory, IsTheFiles) {
 }
 
 TEST(GuestMemory, ARepeatedMapIsTheSame) {
-  const Descriptor file = memory_file(mib);
+  const FileDescriptor file = memory_file(mib);
   GuestMemory memory;
   const int fd[] = {file.get()};
   ASSERT_TRUE(memory.replace(one_region(mib), fd));
   const std::byte* const before = memory.map(0, 1);
   const std::uint64_t generation = memory.generation();
-  const Descriptor again(dup(file.get()));
+  const FileDescriptor again(dup(file.get()));
   const int same[] = {again.get()};
   ASSERT_TRUE(memory.replace(one_region(mib), same));
   EXPECT_EQ(memory.map(0, 1), before) << "another descriptor of the same file";
@@ -78,7 +78,7 @@ class BadMaps : public ::testing::Test {
     EXPECT_NE(memory.generation(), generation);
   }
 
-  const Descriptor file = memory_file(mib);
+  const FileDescriptor file = memory_file(mib);
   const int fds[2] = {file.get(), file.get()};
   GuestMemory memory;
   std::uint64_t generation = 0;
@@ -131,12 +131,12 @@ TEST_F(BadMaps, ADescriptorThatIsNone) {
 TEST_F(BadMaps, ADescriptorThatIsNoMemory) {
   int ends[2];
   ASSERT_EQ(pipe(ends), 0);
-  const Descriptor in(ends[0]), out(ends[1]);
+  const FileDescriptor in(ends[0]), out(ends[1]);
   refused(one_region(4096), std::span(&ends[0], 1), "is none");
 }
 
 TEST_F(BadMaps, AFileThatCanOnlyBeRead) {
-  const Descriptor read_only(
+  const FileDescriptor read_only(
       open(("/proc/self/fd/" + std::to_string(file.get())).c_str(), O_RDONLY | O_CLOEXEC));
   const int fd[] = {read_only.get()};
   refused(one_region(4096), fd, "mapping");

@@ -68,7 +68,7 @@ class Cards : public ::testing::Test {
   }
   void add(const std::string& name) {
     Qemu& qemu = qemus.emplace_back();
-    Descriptor end = qemu.take_end();
+    FileDescriptor end = qemu.take_end();
     NicOptions options;
     options.name = name;
     options.wire = "cable:c";
@@ -174,7 +174,7 @@ TEST_F(Cards, TakeTurnsOnTheControlSocket) {
     ASSERT_TRUE(control) << control.error().text;
     ASSERT_TRUE(Control::listen(path)) << "a socket that was left is taken away";
     control = Control::listen(path);
-    Descriptor client(socket(AF_UNIX, SOCK_STREAM, 0));
+    FileDescriptor client(socket(AF_UNIX, SOCK_STREAM, 0));
     sockaddr_un address{};
     address.sun_family = AF_UNIX;
     path.copy(address.sun_path, sizeof address.sun_path - 1);

@@ -123,7 +123,7 @@ TEST_F(Proxy, ADeviceResetIsAnswered) {
 TEST_F(Proxy, TakesTheMapAndTheInterruptsWithoutAnAnswer) {
   const std::size_t before = open_descriptors();
   {
-    const Descriptor file = memory_file(1 << 20);
+    const FileDescriptor file = memory_file(1 << 20);
     qemu.send(ProxyCommand::sync_sysmem, one_region(1 << 20), {file.get()});
     qemu.send(ProxyCommand::set_irqfd, {}, {file.get(), file.get()});
     served(2);
@@ -210,7 +210,7 @@ TEST_F(Proxy, RefusesOddSizesOfBarAccess) {
 }
 
 TEST_F(Proxy, RefusesMapsThatAreNone) {
-  const Descriptor file = memory_file(4096);
+  const FileDescriptor file = memory_file(4096);
   qemu.send(ProxyCommand::sync_sysmem, one_region(1 << 20), {file.get()});
   refused("is none", EINVAL);
 }
@@ -218,7 +218,7 @@ TEST_F(Proxy, RefusesMapsThatAreNone) {
 TEST_F(Proxy, RefusesTooManyDescriptors) {
   const std::size_t before = open_descriptors();
   {
-    const Descriptor file = memory_file(4096);
+    const FileDescriptor file = memory_file(4096);
     const std::vector<int> many(proxy_regions + 4, file.get());
     const ProxyHeader header{0, 0, sizeof(ProxySysmem)};
     qemu.send_bytes(std::as_bytes(std::span(&header, 1)), many);
@@ -229,7 +229,7 @@ TEST_F(Proxy, RefusesTooManyDescriptors) {
 }
 
 TEST_F(Proxy, RefusesTooManyDescriptorsInPieces) {
-  const Descriptor file = memory_file(4096);
+  const FileDescriptor file = memory_file(4096);
   const ProxyHeader header{0, 0, sizeof(ProxySysmem)};
   const auto bytes = std::as_bytes(std::span(&header, 1));
   qemu.send_bytes(bytes.first(3), std::vector<int>(5, file.get()));

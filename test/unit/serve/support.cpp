@@ -16,8 +16,8 @@ std::size_t open_descriptors() {
 Qemu::Qemu() {
   int ends[2];
   EXPECT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
-  ours_ = Descriptor(ends[0]);
-  other_ = Descriptor(ends[1]);
+  ours_ = FileDescriptor(ends[0]);
+  other_ = FileDescriptor(ends[1]);
 }
 
 void Qemu::send_bytes(std::span<const std::byte> bytes, std::vector<int> descriptors) {

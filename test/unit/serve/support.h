@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "descriptor.h"
+#include "base/file_descriptor.h"
 #include "proxy_message.h"
 
 /// @file
@@ -19,9 +19,9 @@
 
 namespace chime::serve::test {
 
-inline Descriptor memory_file(std::size_t size) {
-  Descriptor file(memfd_create("guest", MFD_CLOEXEC));
-  if (!file || ftruncate(file.get(), static_cast<off_t>(size)) != 0) return Descriptor();
+inline FileDescriptor memory_file(std::size_t size) {
+  FileDescriptor file(memfd_create("guest", MFD_CLOEXEC));
+  if (!file || ftruncate(file.get(), static_cast<off_t>(size)) != 0) return FileDescriptor();
   return file;
 }
 
@@ -39,7 +39,7 @@ class Qemu {
  public:
   Qemu();
   /// The other end, once.
-  Descriptor take_end() { return std::move(other_); }
+  FileDescriptor take_end() { return std::move(other_); }
 
   void send(ProxyCommand command, std::span<const std::byte> payload = {}, std::vector<int> descriptors = {});
   template <class T>
@@ -51,11 +51,11 @@ class Qemu {
   void bar(bool write, std::uint64_t address, std::uint64_t value, std::uint32_t size, bool memory = true);
   /// The next answer's value. @return false: there is none
   bool answer(std::uint64_t& value);
-  void hang_up() { ours_ = Descriptor(); }
+  void hang_up() { ours_ = FileDescriptor(); }
   int fd() const { return ours_.get(); }
 
  private:
-  Descriptor ours_, other_;
+  FileDescriptor ours_, other_;
 };
 
 }  // namespace chime::serve::test
