@@ -241,7 +241,8 @@ def test_compressed_completions(guest):
 
 def iperf(guest, options: str = "") -> float:
     """@return Mbit/s that the receiver saw"""
-    guest.run(f"{OTHER} iperf3 -s -1 -D; sleep 0.3")
+    guest.run(f"""{OTHER} iperf3 -s -1 -D
+        until {OTHER} ss -Hltn 'sport = :5201' | grep -q .; do sleep 0.05; done""")
     text = guest.run(f"iperf3 -c {THERE} -t 1 -f m {options}", timeout=120)
     return float(re.search(r"([\d.]+) Mbits/sec.*receiver", text).group(1))
 

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Offloads inside tunnels: the stock mlx5_core sends, and the kernel at the other end of the cable checks every
-checksum itself."""
-import json
+checksum itself. (Not iperf3: its server stops counting when its client has sent all, not when all has come.)"""
 import re
 
 import pytest
@@ -56,9 +55,14 @@ def test_tcp(guest, kind):
         before = guest.statistics("eth0")
         errors = counter(guest, "TcpInCsumErrors") + counter(guest, "UdpInCsumErrors")
         guest.run("ping -c 3 -i 0.01 -W 5 10.9.0.2")
-        guest.run(f"{OTHER} iperf3 -s -1 -D --logfile /dev/null; sleep 0.3")
-        result = json.loads(guest.run("iperf3 -J -c 10.9.0.2 -n 1M", timeout=120))
-        assert result["end"]["sum_received"]["bytes"] >= 1 << 20
+        guest.run(f"""
+            set -e
+            head -c 1M /dev/urandom > /tmp/sent
+            {OTHER} busybox nc -l -p 5001 < /dev/null > /tmp/received & receiver=$!
+            until {OTHER} ss -Hltn 'sport = :5001' | grep -q LISTEN; do :; done
+            busybox nc 10.9.0.2 5001 < /tmp/sent
+            wait $receiver
+            cmp /tmp/sent /tmp/received""", timeout=120)
         after = guest.statistics("eth0")
         assert counter(guest, "TcpInCsumErrors") + counter(guest, "UdpInCsumErrors") == errors
         assert after["tx_tso_inner_packets"] > before["tx_tso_inner_packets"]

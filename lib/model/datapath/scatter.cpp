@@ -27,7 +27,8 @@ std::uint32_t room_of(const prm::WqeData& data) noexcept {
   return data.byte_count & ~prm::data_seg_inline;
 }
 
-/// Reads a frame from its segments, in order.
+/// Reads a frame from its segments, in order. A looped frame may lie in the very buffer that it is received in,
+/// so its bytes are moved, not copied.
 class Reader {
  public:
   explicit Reader(std::span<const Segment> segments) noexcept
@@ -36,7 +37,7 @@ class Reader {
   void copy_to(std::byte* to, std::uint32_t count) noexcept {
     while (count != 0) {
       const std::uint32_t part = std::min(count, available());
-      std::memcpy(to, here_, part);
+      std::memmove(to, here_, part);
       to += part;
       count -= part;
       take(part);
@@ -93,7 +94,7 @@ std::byte* Scatter::locate(Rq& rq, const std::byte* wqe, std::uint32_t length) n
 void Scatter::copy(std::byte* buffer, std::span<const Segment> frame, std::uint32_t skip,
                    std::uint32_t length) noexcept {
   if (skip == 0 && frame.size() == 1) [[likely]] {
-    std::memcpy(buffer, frame[0].data, length);
+    std::memmove(buffer, frame[0].data, length);
     return;
   }
   Reader reader(frame);

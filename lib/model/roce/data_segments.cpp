@@ -117,7 +117,7 @@ DataOutcome DataMover::scatter(const Qp& qp, const Pd* pd, const DataSegments& l
                                const std::byte* from, std::uint32_t length) noexcept {
   const auto skip = [&](const std::byte*, std::uint32_t count) { from += count; };
   const auto put = [&](std::byte* to, std::uint32_t count) {
-    std::memcpy(to, from, count);
+    std::memmove(to, from, count);
     from += count;
   };
   return walk(qp, pd, list, offset, length, local_write, skip, put);
@@ -141,7 +141,7 @@ DataOutcome DataMover::write_target(KeyUser user, std::uint32_t rkey, std::uint6
       std::memcpy(&value, from, sizeof value);
       __atomic_store_n(reinterpret_cast<std::uint64_t*>(to), value, __ATOMIC_RELEASE);
     } else {
-      std::memcpy(to, from, count);
+      std::memmove(to, from, count);
     }
     from += count;
   });
