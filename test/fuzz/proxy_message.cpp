@@ -231,7 +231,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   serve::GuestMemory guest;
   auto function = model::pci::Function::create(*profile, {guest, around, wire, around, around});
   if (!function) std::abort();
-  serve::ProxyDevice device(serve::FileDescriptor(ends[0]), **function, guest);
+  serve::ProxyDevice device(FileDescriptor(ends[0]), **function, guest);
   Qemu qemu(ends[1], memory);
   qemu.bring_up();
   for (Input input{data, size}; input.left > 0;) {
