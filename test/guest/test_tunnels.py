@@ -6,6 +6,14 @@ import re
 import pytest
 
 OTHER = "ip netns exec other"
+THERE = '("10.9.0.2", 5001)'
+RECEIVE = f"""
+import socket, sys
+connection = socket.create_server({THERE}).accept()[0]
+while got := connection.recv(1 << 16): sys.stdout.buffer.write(got)"""
+SEND = f"""
+import socket, sys
+socket.create_connection({THERE}).sendfile(sys.stdin.buffer)"""
 KINDS = {
     "vxlan": "type vxlan id 42 dstport 4789 local {local} remote {remote}",
     "vxlan with outer checksums": "type vxlan id 43 dstport 4790 local {local} remote {remote} udpcsum",
@@ -58,9 +66,9 @@ def test_tcp(guest, kind):
         guest.run(f"""
             set -e
             head -c 1M /dev/urandom > /tmp/sent
-            {OTHER} busybox nc -l -p 5001 < /dev/null > /tmp/received & receiver=$!
+            {OTHER} python3 -c '{RECEIVE}' > /tmp/received & receiver=$!
             until {OTHER} ss -Hltn 'sport = :5001' | grep -q LISTEN; do :; done
-            busybox nc 10.9.0.2 5001 < /tmp/sent
+            python3 -c '{SEND}' < /tmp/sent
             wait $receiver
             cmp /tmp/sent /tmp/received""", timeout=120)
         after = guest.statistics("eth0")
