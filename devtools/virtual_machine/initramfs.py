@@ -26,6 +26,9 @@ for place in proc sys dev; do mount --move /$place /root/$place; done
 mount -t tmpfs tmpfs /root/tmp
 mount -t tmpfs tmpfs /root/run
 cp /command /root/run/chime-command
+# What udev links; a shell's <(command) needs it.
+ln -s /proc/self/fd /root/dev/fd
+for number in 0:stdin 1:stdout 2:stderr; do ln -s fd/${number%:*} /root/dev/${number#*:}; done
 mkdir -p /root/dev/shm /root/dev/pts /root/lib/modules/@VERSION@
 mount -t tmpfs tmpfs /root/dev/shm
 mount -t devpts devpts /root/dev/pts

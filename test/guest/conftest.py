@@ -87,8 +87,7 @@ def cpu(worker_id) -> int:
 
 def guest_testpmd(guest: Guest, build: pathlib.Path, devices: list[str], options: list[str] = (),
                   mode: str = "io") -> Testpmd:
-    """Stock testpmd in the guest, behind the same channel as the system tests'. The first start is slow: every driver of
-    DPDK comes through the guest's file system."""
+    """Stock testpmd in the guest, behind the same channel as the system tests'."""
     return Testpmd(str(build), devices, ["--no-flush-rx", f"--forward-mode={mode}", *options], memory=256,
                    lcores="(0-1)@0", seconds=300,
                    channel=lambda command, environment: GuestChannel(guest.session, command, environment))

@@ -40,8 +40,9 @@ class GuestChannel:
         while True:
             # Waits in the guest: a program that looks again and again would cost more than what it looks for.
             text = self.session.run(f"""
+                exec 9< <(exec tail -c +{begin} -f --pid={self.pid} {out} 2> /dev/null) || exit
                 exec 2> /dev/null
-                read -r -d '' -n 1 -t {max(0.1, min(seconds, 20)):.1f} < <(exec tail -c +{begin} -f --pid={self.pid} {out})
+                read -r -d '' -n 1 -t {max(0.1, min(seconds, 20)):.1f} <&9
                 kill $!
                 kill -0 {self.pid} && state=running || state=ended
                 echo $state $(tail -c +{begin} {out} | base64 -w0)""")
