@@ -498,7 +498,8 @@ TEST_F(Receive, LoopedIntoTheBufferThatItIsSentFrom) {
     ASSERT_TRUE(cq.poll(cqe));
     ASSERT_EQ(cqe.byte_cnt, 1000u);
     const Bytes got = rig.memory.read(from - ahead, 1000);
-    // The header comes first, and lies on the payload's first bytes when that is less than 18 bytes further on.
+    // The header comes first, and lies on the payload's first bytes when that is less than 18 bytes further
+    // on.
     const auto spoilt = static_cast<std::ptrdiff_t>(ahead < 18 ? 18 - ahead : 0);
     EXPECT_TRUE(std::equal(got.begin(), got.begin() + 18, frame.begin())) << ahead;
     EXPECT_TRUE(std::equal(got.begin() + 18 + spoilt, got.end(), frame.begin() + 18 + spoilt)) << ahead;
