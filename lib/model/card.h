@@ -10,6 +10,7 @@
 #include "model/object/access.h"
 #include "model/object/counter.h"
 #include "model/object/gid.h"
+#include "model/object/multicast.h"
 #include "model/object/page_store.h"
 #include "model/object/port.h"
 #include "model/object/qp.h"
@@ -81,6 +82,7 @@ class Hca::Card {
   Qp* gsi = nullptr;                 ///< the one of service gsi
   L2Table l2_table;
   RoceAddressTable roce_addresses;
+  MulticastGroups multicast;
 
   VportContext vport;
   PhysicalPort port;

@@ -83,6 +83,7 @@ std::uint32_t Hca::Card::destroy_objects(std::uint16_t uid, bool all) noexcept {
   destroy_steering(*this, owner);
   destroy(*this, tirs, owner);
   destroy(*this, rqts, owner);
+  multicast.detach_if([&](const Qp& qp) { return owner.owns(qp); });
   destroy(*this, qps, owner, [&](Qp& qp) {
     engine->forget(qp);
     if (gsi == &qp) gsi = nullptr;

@@ -83,6 +83,11 @@ def test_perftest(guest, command):
     assert guest.faults() == []
 
 
+def test_multicast(guest, build):
+    """UD queue pairs in groups of IPv6 and IPv4 addresses."""
+    guest.run(f"set -e; {build}/test/guest/test-multicast mlx5_0 mlx5_1; {build}/test/guest/test-multicast mlx5_1 mlx5_0")
+
+
 def test_nothing_is_left(guest):
     """Destroyed objects are gone: what one more run makes, it takes away."""
     before = guest.objects("net0")
@@ -97,7 +102,7 @@ def test_counters(guest):
     assert int(re.search(r"rx_read_requests (\d+)", text).group(1)) >= 20
 
 
-SOFT = ["ib_send_bw -s 1024 -e", "ib_write_bw -s 4096", "ib_read_bw -s 4096 -o 16",
+SOFT = ["ib_send_bw -s 1024 -e", "ib_send_bw -s 1024 -c UD", "ib_write_bw -s 4096", "ib_read_bw -s 4096 -o 16",
         "ib_atomic_bw -A FETCH_AND_ADD -o 16", "ib_atomic_bw -A CMP_AND_SWAP -o 16"]
 
 
@@ -124,6 +129,17 @@ def test_soft_roce(soft, command, server, client):
     program, _, options = command.partition(" ")
     text = pair(soft, program, f"-x 1 -F -n 20 {options}", server, client)
     assert re.search(r"^\s*\d+\s+20\s+\d", text, re.MULTILINE), text
+
+
+def test_soft_roce_multicast(soft, build):
+    """The kernel's IP stack, which rxe is on, joins the groups and has a way to them."""
+    soft.run(f"""
+        set -e
+        ip route add 239.0.0.0/8 dev eth1
+        ip addr add 239.1.2.3/32 dev eth1 autojoin; ip addr add ff0e::1234/128 dev eth1 autojoin
+        {build}/test/guest/test-multicast mlx5_0 rxe0
+        ip addr del 239.1.2.3/32 dev eth1; ip addr del ff0e::1234/128 dev eth1
+        {build}/test/guest/test-multicast rxe0 mlx5_0""")
 
 
 def test_remove(guest, soft):

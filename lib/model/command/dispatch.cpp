@@ -109,6 +109,8 @@ constexpr Entry entries[] = {
     CHIME_ENTRY(sqd_rts_qp, up),
     CHIME_ENTRY(qp_2err, up),
     CHIME_ENTRY(qp_2rst, up),
+    CHIME_ENTRY(attach_to_mcg, up),
+    CHIME_ENTRY(detach_from_mcg, up),
     CHIME_ENTRY(query_roce_address, up),
     CHIME_ENTRY(set_roce_address, up, From::kernel),
     CHIME_ENTRY(create_rqt, up),

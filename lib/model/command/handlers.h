@@ -90,6 +90,10 @@ CHIME_COMMAND(sqd_rts_qp);
 CHIME_COMMAND(qp_2err);
 CHIME_COMMAND(qp_2rst);
 
+// multicast.cpp
+CHIME_COMMAND(attach_to_mcg);
+CHIME_COMMAND(detach_from_mcg);
+
 // roce_address.cpp
 CHIME_COMMAND(query_roce_address);
 CHIME_COMMAND(set_roce_address);

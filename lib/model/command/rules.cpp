@@ -159,6 +159,13 @@ constexpr RuleInfo table[] = {
      "RoCE is off on the virtual port: MODIFY_NIC_VPORT_CONTEXT turns it on (roce_en)."},
     {Rule::roce_index, "roce.address-index", S::bad_index, "The GID table has no such place."},
     {Rule::roce_address, "roce.address", S::bad_param, "The address can't be one of this port's."},
+    {Rule::multicast_service, "multicast.service", S::bad_param,
+     "Only UD queue pairs are in multicast groups."},
+    {Rule::multicast_gid, "multicast.gid", S::bad_param, "The GID is not that of a multicast group."},
+    {Rule::multicast_member, "multicast.member", S::bad_res_state,
+     "The queue pair is in the group already, or is to leave one that it is not in."},
+    {Rule::multicast_full, "multicast.full", S::exceed_lim,
+     "The card has no more groups, or the group no room for another member."},
 
     {Rule::srq_size, "srq.size", S::bad_param, "The shared receive queue is larger than the card allows."},
     {Rule::srq_stride, "srq.stride", S::bad_param,

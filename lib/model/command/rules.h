@@ -137,6 +137,10 @@ enum class Rule : std::uint16_t {
   roce_disabled = 0x0a10,
   roce_index = 0x0a11,
   roce_address = 0x0a12,
+  multicast_service = 0x0a13,
+  multicast_gid = 0x0a14,
+  multicast_member = 0x0a15,
+  multicast_full = 0x0a16,
 
   // shared receive queues
   srq_size = 0x0b01,

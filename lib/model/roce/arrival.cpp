@@ -82,7 +82,11 @@ bool Roce::take(const std::byte* front, const net::Headers& headers, const Frame
   const bool has_bth = available >= bth + net::bth_size;
   const std::uint32_t number = has_bth ? net::load_be<std::uint32_t>(front + bth + 4) & net::psn_mask : 0;
   Qp* const qp = number == gsi_qpn ? shared_.card.gsi : shared_.card.qps.find(number);
-  const Address address = address_of(qp, front, headers);
+  const bool to_group = number == multicast_qpn;
+  const GidBytes group = to_group ? packet_addresses(front, headers).destination : GidBytes{};
+  const Address address = !to_group                                    ? address_of(qp, front, headers)
+                          : shared_.card.multicast.members(group) != 0 ? Address::own
+                                                                       : Address::other;
   if (address == Address::other) return false;
 
   // All of it in one piece.
@@ -104,6 +108,8 @@ bool Roce::take(const std::byte* front, const net::Headers& headers, const Frame
     drop(Fault::roce_icrc, number, packet.psn);
   } else if (parsed != net::RoceParse::ok) {
     drop(Fault::roce_malformed, number, packet.opcode);
+  } else if (to_group) {
+    shared_.card.multicast.for_each(group, [&](Qp& member) { dispatch(member, packet, whole, headers); });
   } else if (!qp) {
     drop(Fault::roce_unknown_qp, number, packet.opcode);
   } else if (address == Address::wrong) {

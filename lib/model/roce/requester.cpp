@@ -225,7 +225,7 @@ bool Requester::send_packet(Qp& qp, const SendEntry& e, std::uint32_t number) no
   net::RouteHeader datagram;
   const net::RouteHeader* route = &qp.transport.route;
   if (is_datagram(qp.service)) {
-    if (!datagram_route(shared_.card, *wqe.vector, qp.attributes.path, datagram)) {
+    if (!datagram_route(shared_.card, *wqe.vector, datagram)) {
       entry(r, r.cursor).fault = Fault::qp_address;
       entry(r, r.cursor).detail = wqe.vector->grh_gid_fl >> 20 & 0xff;
       return false;

@@ -48,11 +48,10 @@ bool connected_route(const Hca::Card& card, const QpPath& path, net::RouteHeader
   return true;
 }
 
-bool datagram_route(const Hca::Card& card, const WqeAddressVector& vector, const QpPath& path,
-                    net::RouteHeader& route) noexcept {
+bool datagram_route(const Hca::Card& card, const WqeAddressVector& vector, net::RouteHeader& route) noexcept {
   const std::uint32_t word = vector.grh_gid_fl;
-  const std::uint32_t index = (word >> 30 & 1) != 0 ? word >> 20 & 0xff : path.gid_index;
-  const RoceAddress* const own = roce_address(card, index);
+  // Bit 30 says nothing here: Linux sets it, rdma-core does not, as a RoCE packet always has a GRH.
+  const RoceAddress* const own = roce_address(card, word >> 20 & 0xff);
   if (!own) return false;
   net::RoceRoute r;
   fill(r, *own);

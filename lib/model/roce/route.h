@@ -17,9 +17,8 @@ const RoceAddress* roce_address(const Hca::Card& card, std::uint32_t index) noex
 /// RC and UC. @return false when the path's GID index names nothing
 bool connected_route(const Hca::Card& card, const QpPath& path, net::RouteHeader& route) noexcept;
 
-/// One datagram. @param path of the QP, for what the vector does not have
-bool datagram_route(const Hca::Card& card, const WqeAddressVector& vector, const QpPath& path,
-                    net::RouteHeader& route) noexcept;
+/// One datagram. @return false when the vector's GID index names nothing
+bool datagram_route(const Hca::Card& card, const WqeAddressVector& vector, net::RouteHeader& route) noexcept;
 
 /// The address at which a packet came, and the one that it came from, as GIDs.
 struct PacketAddresses {

@@ -39,7 +39,7 @@ struct WqeAddressVector {
   std::uint8_t remote_mac[6];
   std::uint8_t traffic_class;
   std::uint8_t hop_limit;
-  prm::Be32 grh_gid_fl;  ///< bit 30: the rest counts; GID index [27:20], flow label [19:0]
+  prm::Be32 grh_gid_fl;  ///< GID index [27:20], flow label [19:0]; bit 30, "there is a GRH", is InfiniBand's
   std::uint8_t remote_gid[16];
 };
 static_assert(sizeof(WqeAddressVector) == 48 && offsetof(WqeAddressVector, remote_mac) == 20 &&

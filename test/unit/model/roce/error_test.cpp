@@ -338,6 +338,47 @@ TEST_F(Unreliable, DatagramsCarryTheirNetworkHeader) {
   EXPECT_EQ(rig.diagnostics.count("roce.qkey"), 1u);
 }
 
+TEST_F(Unreliable, DatagramsToAGroupReachItsMembers) {
+  constexpr model::RoceAddress group4{.gid = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 239, 1, 2, 3},
+                                      .mac = {1, 0, 0x5e, 1, 2, 3}};
+  constexpr model::RoceAddress group6{.gid = {0xff, 0x0e, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 7},
+                                      .mac = {0x33, 0x33, 0, 0, 0, 7}};
+  QueuePair from = rig.make_qp({.service = model::QpService::ud});
+  RoceRig::bring_up(from, rig.attributes(from));
+  QueuePair members[] = {rig.make_qp({.service = model::QpService::ud}),
+                         rig.make_qp({.service = model::QpService::ud}),
+                         rig.make_qp({.service = model::QpService::ud})};
+  for (QueuePair& member : members) {
+    RoceRig::bring_up(member, rig.attributes(from));
+    for (int i = 0; i < 3; ++i) member.post_receive({pointer(rig, target, 4096)});
+  }
+  auto& groups = rig.card->multicast;
+  auto send = [&](const model::RoceAddress& group, unsigned gid) {
+    from.post(
+        Wqe(wqe_opcode::send).vector(group, model::multicast_qpn, 0x1234, gid).data(local, 100, rig.lkey()));
+    from.ring();
+    rig.run();
+    prm::Cqe cqe;
+    std::string got;
+    for (QueuePair& member : members) got += member.receive_cq.poll(cqe) ? '1' : '0';
+    return got;
+  };
+  EXPECT_EQ(send(group4, 0), "000");
+  ASSERT_TRUE(groups.attach(group4.gid, *members[0].qp));
+  ASSERT_TRUE(groups.attach(group4.gid, *members[2].qp));
+  ASSERT_TRUE(groups.attach(group6.gid, *members[1].qp));
+  EXPECT_EQ(send(group4, 0), "101");
+  EXPECT_EQ(send(group6, 1), "010");
+  EXPECT_TRUE(groups.detach(group4.gid, *members[0].qp));
+  EXPECT_EQ(send(group4, 0), "001");
+  // One without a receive request, or in no state to receive, takes nothing from the others.
+  ASSERT_TRUE(groups.attach(group6.gid, *members[2].qp));
+  members[1].modify(QpState::err);
+  EXPECT_EQ(members[1].receive_cq.poll_error().syndrome, static_cast<std::uint8_t>(cqe_syndrome::flushed));
+  EXPECT_EQ(members[1].receive_cq.poll_error().syndrome, static_cast<std::uint8_t>(cqe_syndrome::flushed));
+  EXPECT_EQ(send(group6, 1), "001");
+}
+
 TEST_F(Unreliable, DatagramLongerThanThePathMtu) {
   QueuePair c = rig.make_qp({.service = model::QpService::ud});
   RoceRig::bring_up(c, rig.attributes(c));

@@ -46,7 +46,7 @@ Wqe& Wqe::in_line(const Bytes& bytes) {
 Wqe& Wqe::vector(const model::RoceAddress& to, std::uint32_t qpn, std::uint32_t qkey, unsigned gid_index) {
   builder_.u32(qkey).u32(0).u32(0x80000000 | qpn).u8(0).u8(0).u16(0xc007).u32(0);
   for (std::uint8_t b : to.mac) builder_.u8(b);
-  builder_.u8(0).u8(64).u32(1u << 30 | gid_index << 20);
+  builder_.u8(0).u8(64).u32(gid_index << 20);
   for (std::uint8_t b : to.gid) builder_.u8(b);
   return *this;
 }
