@@ -27,8 +27,8 @@ std::uint32_t room_of(const prm::WqeData& data) noexcept {
   return data.byte_count & ~prm::data_seg_inline;
 }
 
-/// Reads a frame from its segments, in order. A looped frame may lie in the very buffer that it is received in,
-/// so its bytes are moved, not copied.
+/// Reads a frame from its segments, in order. A looped frame may lie in the very buffer that it is received
+/// in, so its bytes are moved, not copied.
 class Reader {
  public:
   explicit Reader(std::span<const Segment> segments) noexcept
