@@ -9,6 +9,8 @@
 ///               |_^             |_^ <-- SQD
 ///
 /// and from each to ERR and to RST. The command says which; the state in its context counts for nothing.
+/// No command leads to SQD: mlx5_ifc.h has SQD_RTS_QP (0x50c) alone, which leads out of it, so it is always
+/// refused with BAD_QP_STATE_ERR.
 
 namespace chime::model {
 namespace {
