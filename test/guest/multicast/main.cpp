@@ -47,7 +47,7 @@ class Datagrams {
   explicit Datagrams(const char* device)
       : context_(open(device)),
         pd_(must(ibv_alloc_pd(context_.get()), "PD")),
-        mr_(must(ibv_reg_mr(pd_.get(), memory_.data(), sizeof memory_, IBV_ACCESS_LOCAL_WRITE), "MR")),
+        mr_(must(ibv_reg_mr(pd_.get(), memory_.data(), sizeof memory_, int{IBV_ACCESS_LOCAL_WRITE}), "MR")),
         cq_(must(ibv_create_cq(context_.get(), 2 * depth, nullptr, nullptr, 0), "CQ")) {
     ibv_qp_init_attr init{};
     init.send_cq = init.recv_cq = cq_.get();
