@@ -95,8 +95,8 @@ def peers(chime, build, tmp_path):
 
 
 def test_two_processes_over_memif(peers):
-    server = peers("server", "--items", "20000")
-    client = peers("client", "--items", "20000")
+    server = peers("server", "--items", "1000000")
+    client = peers("client", "--items", "1000000")
     assert re.search(r"read back: 1000\n", client.finish())
     server.finish()
 
