@@ -90,14 +90,14 @@ Result<FileDescriptor> accept_peer(const char* where, unsigned timeout_ms) noexc
   for (const addrinfo* a = addresses.list; a != nullptr; a = a->ai_next) {
     const FileDescriptor listening(socket(a->ai_family, a->ai_socktype | SOCK_CLOEXEC, a->ai_protocol));
     const int on = 1;
-    if (listening.get() < 0 || setsockopt(listening.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) != 0 ||
+    if (!listening || setsockopt(listening.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) != 0 ||
         bind(listening.get(), a->ai_addr, a->ai_addrlen) != 0 || listen(listening.get(), 1) != 0) {
       error = errno;
       continue;
     }
     if (Result<> done = wait_for(listening.get(), POLLIN, deadline, where); !done) return fail(done.error());
     FileDescriptor peer(accept4(listening.get(), nullptr, nullptr, SOCK_CLOEXEC));
-    if (peer.get() >= 0) return peer;
+    if (peer) return peer;
     error = errno;
   }
   return fail(error, "waiting for a peer at \"%s\": %s", where, std::strerror(error));
@@ -111,7 +111,7 @@ Result<FileDescriptor> reach_peer(const char* where, unsigned timeout_ms) noexce
   for (;;) {
     for (const addrinfo* a = addresses.list; a != nullptr; a = a->ai_next) {
       FileDescriptor peer(socket(a->ai_family, a->ai_socktype | SOCK_CLOEXEC, a->ai_protocol));
-      if (peer.get() >= 0 && connect(peer.get(), a->ai_addr, a->ai_addrlen) == 0) return peer;
+      if (peer && connect(peer.get(), a->ai_addr, a->ai_addrlen) == 0) return peer;
       error = errno;
     }
     if (deadline.left() == 0) break;

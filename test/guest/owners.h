@@ -17,6 +17,7 @@ struct Delete {
   void operator()(ibv_cq* c) const { ibv_destroy_cq(c); }
   void operator()(ibv_qp* q) const { ibv_destroy_qp(q); }
   void operator()(ibv_mr* m) const { ibv_dereg_mr(m); }
+  void operator()(ibv_ah* a) const { ibv_destroy_ah(a); }
   void operator()(ibv_flow* f) const { ibv_destroy_flow(f); }
   void operator()(mlx5dv_devx_obj* o) const { mlx5dv_devx_obj_destroy(o); }
   void operator()(mlx5dv_devx_umem* u) const { mlx5dv_devx_umem_dereg(u); }

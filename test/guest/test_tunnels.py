@@ -67,7 +67,7 @@ def test_tcp(guest, kind):
             set -e
             head -c 1M /dev/urandom > /tmp/sent
             {OTHER} python3 -c '{RECEIVE}' > /tmp/received & receiver=$!
-            until {OTHER} ss -Hltn 'sport = :5001' | grep -q LISTEN; do :; done
+            until {OTHER} ss -Hltn 'sport = :5001' | grep -q LISTEN; do sleep 0.05; done
             python3 -c '{SEND}' < /tmp/sent
             wait $receiver
             cmp /tmp/sent /tmp/received""", timeout=120)

@@ -50,9 +50,9 @@ class NetdevPort final : public Port {
 
  private:
   Result<> open() noexcept;
-  /// Replaces one list of addresses: what is new first, what is gone last.
   /// Promiscuous or all-multicast: the netdev's membership and the root rules, or neither.
   Result<> set_mode(bool& mode, bool on, Result<> (Membership::*set)(bool) noexcept) noexcept;
+  /// Replaces one list of addresses: what is new first, what is gone last.
   Result<> replace(Array<MacAddress>& list, std::span<const MacAddress> wanted) noexcept;
   Result<> admit() noexcept;
   Result<> change_up(bool up) noexcept;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "model/object/multicast.h"
 
+#include "model/command/gid.h"
 #include "model/command/handlers.h"
 
 /// @file
@@ -11,15 +12,6 @@ namespace {
 
 using Caps = prm::cmd_hca_cap;
 
-template <class Layout>
-GidBytes group_of(prm::ConstView<Layout> in) noexcept {
-  GidBytes gid;
-  for (std::size_t i = 0; i < gid.size(); ++i) {
-    gid[i] = static_cast<std::uint8_t>(in.get(Layout::multicast_gid, i));
-  }
-  return gid;
-}
-
 }  // namespace
 
 void attach_to_mcg(Command& c, In<prm::attach_to_mcg> in, Out<prm::attach_to_mcg>) noexcept {
@@ -29,7 +21,7 @@ void attach_to_mcg(Command& c, In<prm::attach_to_mcg> in, Out<prm::attach_to_mcg
     return c.refuse(Rule::multicast_service, qp->number,
                     "QP %#x is of service %s; groups are of UD queue pairs", qp->number, name(qp->service));
   }
-  const GidBytes group = group_of<prm::attach_to_mcg_in>(in);
+  const GidBytes group = read_gid(in, prm::attach_to_mcg_in::multicast_gid);
   if (!is_multicast(group)) {
     return c.refuse(
         Rule::multicast_gid, qp->number,
@@ -56,7 +48,7 @@ void attach_to_mcg(Command& c, In<prm::attach_to_mcg> in, Out<prm::attach_to_mcg
 void detach_from_mcg(Command& c, In<prm::detach_from_mcg> in, Out<prm::detach_from_mcg>) noexcept {
   Qp* const qp = c.find(c.card.qps, in.get(prm::detach_from_mcg_in::qpn));
   if (!qp) return;
-  if (!c.card.multicast.detach(group_of<prm::detach_from_mcg_in>(in), *qp)) {
+  if (!c.card.multicast.detach(read_gid(in, prm::detach_from_mcg_in::multicast_gid), *qp)) {
     c.refuse(Rule::multicast_member, qp->number, "QP %#x is not in that group", qp->number);
   }
 }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include "model/command/gid.h"
 #include "model/command/handlers.h"
 #include "model/command/pages.h"
 #include "model/command/work_queue.h"
@@ -161,9 +162,7 @@ bool take_shared(Command& c, prm::ConstView<Q> qpc, Qp& qp) noexcept {
 }
 
 void put_path(prm::View<A> ads, const QpPath& path) noexcept {
-  for (std::size_t i = 0; i < path.remote_gid.size(); ++i) {
-    ads.set(A::rgid_rip, i, std::uint32_t{path.remote_gid[i]});
-  }
+  write_gid(path.remote_gid, ads, A::rgid_rip);
   const Mac& m = path.remote_mac;
   ads.set(A::rmac_47_32, std::uint32_t{m[0]} << 8 | m[1])
       .set(A::rmac_31_0,

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "model/command/gid.h"
+
 namespace chime::model {
 namespace {
 
@@ -19,11 +21,6 @@ constexpr std::uint8_t mtu_code_bias = 7;  // code 1 is 256 bytes
 
 prm::ConstView<Roce> roce_of(const Hca::Card& card) noexcept {
   return card.capabilities.view<Roce>(static_cast<unsigned>(prm::hca_cap_type::roce));
-}
-
-bool ipv4_mapped(const GidBytes& gid) noexcept {
-  constexpr std::array<std::uint8_t, 12> prefix = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
-  return std::equal(prefix.begin(), prefix.end(), gid.begin());
 }
 
 }  // namespace
@@ -130,7 +127,7 @@ bool QpAttributeReader::own_address() noexcept {
     c_.refuse(Rule::qp_remote_gid, qp_.number, "rgid_rip is all zero");
     return false;
   }
-  const bool ipv4 = ipv4_mapped(next_.path.remote_gid);
+  const bool ipv4 = is_ipv4_mapped(next_.path.remote_gid);
   if ((table[index].l3 == RoceAddress::L3::ipv4) != ipv4) {
     c_.refuse(Rule::qp_remote_gid, qp_.number,
               "the other end has an IPv%c address, place %u of the GID table none", ipv4 ? '4' : '6', index);
@@ -147,9 +144,7 @@ bool QpAttributeReader::path() noexcept {
     return false;
   }
   QpPath& path = next_.path;
-  for (std::size_t i = 0; i < path.remote_gid.size(); ++i) {
-    path.remote_gid[i] = static_cast<std::uint8_t>(ads.get(A::rgid_rip, i));
-  }
+  path.remote_gid = read_gid(ads, A::rgid_rip);
   const std::uint64_t mac = std::uint64_t{ads.get(A::rmac_47_32)} << 32 | ads.get(A::rmac_31_0);
   for (std::size_t i = 0; i < path.remote_mac.size(); ++i) {
     path.remote_mac[i] = static_cast<std::uint8_t>(mac >> (40 - 8 * i));

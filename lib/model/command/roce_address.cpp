@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include "model/command/gid.h"
 #include "model/command/handlers.h"
 
 /// @file
@@ -26,9 +27,7 @@ RoceAddress* place(Command& c, std::uint32_t port, std::uint32_t index) noexcept
 
 RoceAddress read(prm::ConstView<L> layout) noexcept {
   RoceAddress address;
-  for (std::size_t i = 0; i < address.gid.size(); ++i) {
-    address.gid[i] = static_cast<std::uint8_t>(layout.get(L::source_l3_address, i));
-  }
+  address.gid = read_gid(layout, L::source_l3_address);
   const std::uint64_t mac =
       std::uint64_t{layout.get(L::source_mac_47_32)} << 32 | layout.get(L::source_mac_31_0);
   for (std::size_t i = 0; i < address.mac.size(); ++i) {
@@ -80,9 +79,7 @@ void query_roce_address(Command& c, In<prm::query_roce_address> in,
   const RoceAddress* const at = place(c, in.get(I::vhca_port_num), in.get(I::roce_address_index));
   if (!at || at->empty()) return;
   const auto layout = out.at(prm::query_roce_address_out::roce_address);
-  for (std::size_t i = 0; i < at->gid.size(); ++i) {
-    layout.set(L::source_l3_address, i, std::uint32_t{at->gid[i]});
-  }
+  write_gid(at->gid, layout, L::source_l3_address);
   const Mac& m = at->mac;
   layout.set(L::vlan_valid, at->vlan_valid)
       .set(L::vlan_id, at->vlan)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 
@@ -14,6 +15,15 @@ namespace chime::model {
 
 /// As it is on the wire; an IPv4 address in its IPv6-mapped form.
 using GidBytes = std::array<std::uint8_t, 16>;
+
+inline bool is_ipv4_mapped(const GidBytes& gid) noexcept {
+  constexpr std::array<std::uint8_t, 12> prefix = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
+  return std::equal(prefix.begin(), prefix.end(), gid.begin());
+}
+/// Whether it is that of a multicast group: ff00::/8, or 224.0.0.0/4 in IPv6-mapped form.
+inline bool is_multicast(const GidBytes& gid) noexcept {
+  return gid[0] == 0xff || (is_ipv4_mapped(gid) && gid[12] >> 4 == 0xe);
+}
 
 struct RoceAddress {
   enum class Version : std::uint8_t { v1 = 0, v2 = 2 };

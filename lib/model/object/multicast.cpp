@@ -3,12 +3,6 @@
 
 namespace chime::model {
 
-bool is_multicast(const GidBytes& gid) noexcept {
-  if (gid[0] == 0xff) return true;
-  constexpr GidBytes mapped{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
-  return std::equal(gid.begin(), gid.begin() + 12, mapped.begin()) && gid[12] >> 4 == 0xe;
-}
-
 bool MulticastGroups::has(const GidBytes& group, const Qp& qp) const noexcept {
   bool found = false;
   for_each(group, [&](const Qp& member) { found = found || &member == &qp; });
@@ -45,17 +39,7 @@ Result<> MulticastGroups::attach(const GidBytes& group, Qp& qp) noexcept {
 }
 
 bool MulticastGroups::detach(const GidBytes& group, const Qp& qp) noexcept {
-  const std::uint32_t before = count_;
-  const auto last = std::remove_if(members_.begin(), members_.begin() + count_, [&](const Member& member) {
-    return member.group == group && member.qp.get() == &qp;
-  });
-  forget_from(static_cast<std::uint32_t>(last - members_.begin()));
-  return count_ != before;
-}
-
-void MulticastGroups::forget_from(std::uint32_t count) noexcept {
-  for (std::uint32_t i = count; i < count_; ++i) members_[i].qp.reset();
-  count_ = count;
+  return remove([&](const Member& member) { return member.group == group && member.qp.get() == &qp; });
 }
 
 }  // namespace chime::model

@@ -17,9 +17,6 @@ namespace chime::model {
 /// The destination of a datagram that is for a group, in BTH.
 inline constexpr std::uint32_t multicast_qpn = 0xffffff;
 
-/// Whether a GID is a group's: ff00::/8, or 224.0.0.0/4 in IPv6-mapped form.
-bool is_multicast(const GidBytes& gid) noexcept;
-
 /// Which queue pairs get what is sent to a group. A group is there as long as it has members.
 class MulticastGroups {
  public:
@@ -34,9 +31,7 @@ class MulticastGroups {
   /// Ends the memberships of the queue pairs that `leaves` names.
   template <class F>
   void detach_if(F&& leaves) noexcept {
-    const auto last = std::remove_if(members_.begin(), members_.begin() + count_,
-                                     [&](const Member& member) { return leaves(*member.qp); });
-    forget_from(static_cast<std::uint32_t>(last - members_.begin()));
+    remove([&](const Member& member) { return leaves(*member.qp); });
   }
   /// `visit` must not attach or detach.
   template <class F>
@@ -52,7 +47,15 @@ class MulticastGroups {
     Ref<Qp> qp;
   };
 
-  void forget_from(std::uint32_t count) noexcept;
+  /// @return whether there was one
+  template <class F>
+  bool remove(F&& goes) noexcept {
+    const auto end = members_.begin() + count_;
+    const auto last = std::remove_if(members_.begin(), end, goes);
+    std::for_each(last, end, [](Member& member) { member.qp.reset(); });
+    count_ = static_cast<std::uint32_t>(last - members_.begin());
+    return last != end;
+  }
 
   Array<Member> members_;  ///< in the order in which they came; the first count_ are there
   std::uint32_t count_ = 0;

@@ -55,12 +55,11 @@ struct QpPath {
   std::uint8_t traffic_class = 0;  ///< TOS or traffic class, where `dscp` does not override it
   std::uint32_t flow_label = 0;    ///< 20 bits
   std::uint16_t udp_source_port = 0;
-  std::uint8_t dscp = 0;        ///< 6 bits; RoCE v2 has it from here
-  std::uint8_t ecn = 0;         ///< 2 bits
-  std::uint8_t priority = 0;    ///< of the VLAN tag (eth_prio)
-  bool dei = false;             ///< of the VLAN tag
-  bool force_loopback = false;  ///< "fl": never leaves the card
-  std::uint8_t port = 1;        ///< vhca_port_num
+  std::uint8_t dscp = 0;      ///< 6 bits; RoCE v2 has it from here
+  std::uint8_t ecn = 0;       ///< 2 bits
+  std::uint8_t priority = 0;  ///< of the VLAN tag (eth_prio)
+  bool dei = false;           ///< of the VLAN tag
+  std::uint8_t port = 1;      ///< vhca_port_num
   std::uint16_t pkey_index = 0;
   std::uint8_t ack_timeout = 0;  ///< 4.096 us << n; 0: for ever
   std::uint8_t service_level = 0;

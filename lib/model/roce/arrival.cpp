@@ -82,11 +82,9 @@ bool Roce::take(const std::byte* front, const net::Headers& headers, const Frame
   const bool has_bth = available >= bth + net::bth_size;
   const std::uint32_t number = has_bth ? net::load_be<std::uint32_t>(front + bth + 4) & net::psn_mask : 0;
   Qp* const qp = number == gsi_qpn ? shared_.card.gsi : shared_.card.qps.find(number);
-  const bool to_group = number == multicast_qpn;
-  const GidBytes group = to_group ? packet_addresses(front, headers).destination : GidBytes{};
-  const Address address = !to_group                                    ? address_of(qp, front, headers)
-                          : shared_.card.multicast.members(group) != 0 ? Address::own
-                                                                       : Address::other;
+  const GidBytes group = number == multicast_qpn ? packet_addresses(front, headers).destination : GidBytes{};
+  const bool to_group = number == multicast_qpn && shared_.card.multicast.members(group) != 0;
+  const Address address = to_group ? Address::own : address_of(qp, front, headers);
   if (address == Address::other) return false;
 
   // All of it in one piece.

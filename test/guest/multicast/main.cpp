@@ -77,19 +77,18 @@ class Datagrams {
     attr.grh.dgid = group;
     attr.grh.sgid_index = static_cast<std::uint8_t>(gid_index);
     attr.grh.hop_limit = 4;
-    ibv_ah* const ah = must(ibv_create_ah(pd_.get(), &attr), "address handle");
+    const Handle<ibv_ah> ah(must(ibv_create_ah(pd_.get(), &attr), "address handle"));
     memory_.fill(mark);
     ibv_sge piece = at(0, length);
     ibv_send_wr request{}, *bad;
     request.sg_list = &piece;
     request.num_sge = 1;
     request.opcode = IBV_WR_SEND;
-    request.wr.ud.ah = ah;
+    request.wr.ud.ah = ah.get();
     request.wr.ud.remote_qpn = multicast_qpn;
     request.wr.ud.remote_qkey = qkey;
     must_be_0(ibv_post_send(qp_.get(), &request, &bad), "ibv_post_send");
     wait();
-    ibv_destroy_ah(ah);
   }
 
   void post_receive() {

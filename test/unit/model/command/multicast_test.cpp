@@ -51,6 +51,12 @@ TEST_F(Multicast, JoinsAndLeaves) {
   EXPECT_TRUE(bench.destroy(qpn).ok());
 }
 
+TEST_F(Multicast, MembershipsEndWithTheirOwnersObjects) {
+  ASSERT_TRUE(bench.join(qpn, group6).ok());
+  EXPECT_EQ(host.hca().card().destroy_objects(bench.user.uid, false), 0u);
+  EXPECT_EQ(host.hca().card().multicast.groups(), 0u);
+}
+
 TEST_F(Multicast, Refused) {
   GidBytes unicast = group6;
   unicast[0] = 0xfe;

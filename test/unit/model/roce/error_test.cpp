@@ -364,6 +364,8 @@ TEST_F(Unreliable, DatagramsToAGroupReachItsMembers) {
     return got;
   };
   EXPECT_EQ(send(group4, 0), "000");
+  EXPECT_EQ(send(rig.card->roce_addresses[0], 0), "000");
+  EXPECT_EQ(rig.diagnostics.count("roce.unknown-qp"), 1u) << "the groups' number at the port's own address";
   ASSERT_TRUE(groups.attach(group4.gid, *members[0].qp));
   ASSERT_TRUE(groups.attach(group4.gid, *members[2].qp));
   ASSERT_TRUE(groups.attach(group6.gid, *members[1].qp));
