@@ -102,7 +102,7 @@ class Printer {
     if (count == 0) {
       bool known = false;
       const std::uint64_t wanted = decide(field.counter, bytes, known);
-      count = known ? std::min(wanted, std::uint64_t{room}) : room;
+      count = known ? wanted : room;  // what is cut off has its place too: the next list begins behind it
     }
     for (std::size_t i = 0; i < std::min(count, room); ++i) {
       nested(field, static_cast<long>(i), bytes.subspan(offset + i * size, size), bytes);
@@ -183,7 +183,7 @@ class Printer {
     if (count == 0) {
       bool known = false;
       const std::uint64_t wanted = decide(field.counter, bytes, known);
-      count = known ? std::min(wanted, std::uint64_t{room}) : room;
+      count = known ? wanted : room;
     }
     const std::size_t end = bit + count * field.stride;
     const bool octets = field.width == 8;

@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <cstring>
 
+#include "base/thread_sanitizer.h"
 #include "wire/ethdev.h"
 
 // Of the driver interface, which stock packages don't install. While RTE_ETH_EVENT_NEW is raised the port has
@@ -55,6 +56,7 @@ EthdevEvents::~EthdevEvents() {
   while (running_.load() != 0) sched_yield();
   unregister();
   rte_eal_alarm_cancel(on_alarm, this);
+  taken_over(this);
 }
 
 void EthdevEvents::unregister() noexcept {
@@ -80,6 +82,7 @@ void EthdevEvents::remove(EthdevWire& wire) noexcept {
 }
 
 void EthdevEvents::wake() noexcept {
+  handed_over(this);
   rte_eal_alarm_set(1, on_alarm, this);
 }
 
@@ -153,6 +156,7 @@ void EthdevEvents::look_after(EthdevWire& wire) noexcept {
 void EthdevEvents::on_alarm(void* self) noexcept {
   using Care = EthdevWire::Care;
   auto& events = *static_cast<EthdevEvents*>(self);
+  taken_over(self);
   while (events.look_after_one(nullptr)) continue;
   bool again = false;
   {
@@ -163,6 +167,7 @@ void EthdevEvents::on_alarm(void* self) noexcept {
     }
   }
   if (again) rte_eal_alarm_set(1000, on_alarm, self);
+  handed_over(self);
 }
 
 bool EthdevEvents::look_after_one(const EthdevWire* only) noexcept {

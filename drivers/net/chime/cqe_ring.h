@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "prm/cqe.h"
@@ -19,9 +20,11 @@ constexpr std::uint8_t owner_parity(std::uint32_t consumer, unsigned log_size) n
   return static_cast<std::uint8_t>((consumer >> log_size) & 1);
 }
 
-/// Reads op_own before everything else in the CQE: the card writes it last.
+/// Reads op_own before everything else in the CQE: the card writes it last, with the seven bytes before it.
 inline unsigned load_op_own(const prm::Cqe& cqe) noexcept {
-  return __atomic_load_n(&cqe.op_own, __ATOMIC_ACQUIRE);
+  static_assert(offsetof(prm::Cqe, sop_drop_qpn) == 56 && offsetof(prm::Cqe, op_own) == 63);
+  const auto* last = reinterpret_cast<const std::uint64_t*>(&cqe.sop_drop_qpn);
+  return static_cast<unsigned>(__atomic_load_n(last, __ATOMIC_ACQUIRE) >> 56);
 }
 
 constexpr bool is_software_owned(unsigned op_own, unsigned parity) noexcept {

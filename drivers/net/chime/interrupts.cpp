@@ -5,6 +5,7 @@
 
 #include <optional>
 
+#include "base/thread_sanitizer.h"
 #include "keep.h"
 
 namespace chime::net {
@@ -17,6 +18,7 @@ Result<> Interrupts::open(int change_fd, Callback callback, void* argument) noex
     handle_.reset();
     return fail(rte_errno, "interrupt handle: %s", rte_strerror(rte_errno));
   }
+  handed_over(argument);
   if (const int error = rte_intr_callback_register(handle_.get(), callback, argument); error != 0) {
     handle_.reset();
     return fail(-error, "registering the link interrupt: %s", rte_strerror(-error));
@@ -30,6 +32,7 @@ void Interrupts::close() noexcept {
   disable_rx();
   if (!handle_) return;
   rte_intr_callback_unregister_sync(handle_.get(), callback_, argument_);
+  taken_over(argument_);
   handle_.reset();
 }
 

@@ -116,6 +116,7 @@ Result<> configure(PortControl& port) noexcept {
     rss.reta[i] = static_cast<std::uint16_t>(i % data.nb_rx_queues);
   port.shared.rss = rss;
 
+  port.tells_link = conf.intr_conf.lsc;
   port.filter.vlan_filter = conf.rxmode.offloads & RTE_ETH_RX_OFFLOAD_VLAN_FILTER;
   return {};
 }

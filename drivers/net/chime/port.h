@@ -4,6 +4,7 @@
 #include <ethdev_driver.h>
 
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <mutex>
 
@@ -72,7 +73,8 @@ struct PortControl {
   Owned<RxSteering> steering;  ///< while started, if there are receive queues
   FlowRules flow;
   Interrupts interrupts;
-  PeriodicAlarm recovery;  ///< while started
+  std::atomic<bool> tells_link{false};  ///< intr_conf.lsc, for EAL's interrupt thread
+  PeriodicAlarm recovery;               ///< while started
 
   HcaCounters counters{};        ///< as last read
   HcaCounters counters_reset{};  ///< when statistics were last reset

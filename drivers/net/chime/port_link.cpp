@@ -3,6 +3,7 @@
 
 #include <mutex>
 
+#include "base/thread_sanitizer.h"
 #include "log.h"
 
 namespace chime::net {
@@ -40,12 +41,14 @@ bool update_link(PortControl& port) noexcept {
 
 void port_changed(void* control) noexcept {
   PortControl& port = *static_cast<PortControl*>(control);
+  taken_over(control);
   // The HCA is there: Interrupts::close() waits for this to end.
   hca::Port& card = port.hca->device->port();
   card.acknowledge_change();
   if (Result<std::uint32_t> max_mtu = card.max_mtu()) port.shared.max_mtu = *max_mtu;
-  if (publish_link(port, card) && port.dev.data->dev_conf.intr_conf.lsc)
+  if (publish_link(port, card) && port.tells_link)
     rte_eth_dev_callback_process(&port.dev, RTE_ETH_EVENT_INTR_LSC, nullptr);
+  handed_over(control);
 }
 
 Result<> link_up(PortControl& port) noexcept {

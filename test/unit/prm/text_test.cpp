@@ -109,6 +109,22 @@ TEST(Text, DestinationsAndCountersOfAFlowEntry) {
   EXPECT_TRUE(std::equal(again.begin(), again.end(), box.bytes().begin()));
 }
 
+/// A list that counts more elements than the buffer holds leaves nothing to the list behind it, even where
+/// what is left of the buffer would hold an element of that.
+TEST(Text, ListThatIsCutOffKeepsItsPlace) {
+  Box<set_fte_in, 16 + 8> box;
+  const auto context = box.at(set_fte_in::flow_context);
+  context.set(flow_context::extended_destination, 1)
+      .set(flow_context::destination_list_size, 2)
+      .set(flow_context::flow_counter_list_size, 1);
+  context.at(flow_context::flow_counter, 2).set(flow_counter_list::flow_counter_id, 0x77);
+  const std::string text = input_text(box.bytes());
+  EXPECT_EQ(text.find("flow_counter[0]"), std::string::npos) << text;
+  std::vector<std::byte> again(box.bytes().size());
+  ASSERT_TRUE(parse(text, again)) << text;
+  EXPECT_TRUE(std::equal(again.begin(), again.end(), box.bytes().begin()));
+}
+
 /// Whatever the bytes are: what print() writes, parse() reads back to the same bytes.
 TEST(Text, EveryLayoutIsReadBack) {
   std::mt19937_64 random(3);

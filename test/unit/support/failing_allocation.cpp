@@ -14,15 +14,6 @@ std::atomic<bool> has_failed{false};
 std::atomic<bool> of_process{false};
 thread_local bool of_thread = false;
 
-void* allocate(std::size_t size) noexcept {
-  return std::malloc(size ? size : 1);
-}
-
-void* allocate(std::size_t size, std::align_val_t align) noexcept {
-  const auto at = static_cast<std::size_t>(align);
-  return std::aligned_alloc(at, (size + at - 1) / at * at);
-}
-
 }  // namespace
 
 FailingAllocation::FailingAllocation(unsigned n, Of of) noexcept {
@@ -52,10 +43,24 @@ bool allocation_fails() noexcept {
 
 }  // namespace chime::test
 
-using chime::test::allocate;
+// All forms are replaced: the sanitizers want one allocator for allocation and release.
+#if !CHIME_THREAD_SANITIZER
+
 using chime::test::allocation_fails;
 
-// All forms are replaced: the sanitizers want one allocator for allocation and release.
+namespace {
+
+void* allocate(std::size_t size) noexcept {
+  return std::malloc(size ? size : 1);
+}
+
+void* allocate(std::size_t size, std::align_val_t align) noexcept {
+  const auto at = static_cast<std::size_t>(align);
+  return std::aligned_alloc(at, (size + at - 1) / at * at);
+}
+
+}  // namespace
+
 void* operator new(std::size_t size, const std::nothrow_t&) noexcept {
   return allocation_fails() ? nullptr : allocate(size);
 }
@@ -112,3 +117,4 @@ void operator delete(void* memory, std::size_t, std::align_val_t) noexcept {
 void operator delete[](void* memory, std::size_t, std::align_val_t) noexcept {
   std::free(memory);
 }
+#endif

@@ -1,78 +1,42 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include <cstdlib>
-#include <new>
-
+#include "../support/failing_allocation.h"
 #include "ring_peer.h"
 #include "support.h"
 
-namespace {
-/// Allocations that may still succeed; negative: all.
-int allocations_left = -1;
-
-void* allocate(std::size_t size) noexcept {
-  if (allocations_left == 0) return nullptr;
-  if (allocations_left > 0) --allocations_left;
-  return std::malloc(size);
-}
-}  // namespace
-
-// What may be refused asks for memory in these ways only.
-void* operator new(std::size_t size, const std::nothrow_t&) noexcept {
-  return allocate(size);
-}
-void* operator new[](std::size_t size, const std::nothrow_t&) noexcept {
-  return allocate(size);
-}
-void operator delete(void* memory) noexcept {
-  std::free(memory);
-}
-void operator delete(void* memory, std::size_t) noexcept {
-  std::free(memory);
-}
-void operator delete[](void* memory) noexcept {
-  std::free(memory);
-}
-void operator delete[](void* memory, std::size_t) noexcept {
-  std::free(memory);
-}
-void* operator new(std::size_t size) {
-  void* memory = std::malloc(size);
-  if (!memory) std::abort();
-  return memory;
-}
-void* operator new[](std::size_t size) {
-  return ::operator new(size);
-}
-
 namespace chime::wire::test {
+
+using chime::test::FailingAllocation;
 
 using MemoryTest = WireTest;
 
 /// Fails each allocation of making a wire in turn: the error says so, and nothing of the wire is left.
 TEST_F(MemoryTest, EveryAllocationMayFail) {
+  if (!FailingAllocation::possible) GTEST_SKIP() << "no allocation can be made to fail here";
   RingPeer peer("peer");
   FaultSpec all{.reorder_ppm = 1, .corrupt_ppm = 1, .delay_us = 1};
   for (const char* wire : {"loop", "cable:x", peer.port_name()}) {
-    int n = 0;
+    unsigned n = 1;
     for (;; ++n) {
-      ASSERT_LT(n, 100);
-      allocations_left = n;
-      auto made = factory->make({"net_chime0", wire, all}, executor, clock);
-      allocations_left = -1;
+      ASSERT_LT(n, 100u);
+      auto made = [&] {
+        const FailingAllocation failing(n);
+        return factory->make({"net_chime0", wire, all}, executor, clock);
+      }();
       if (made) break;
       EXPECT_EQ(made.error().errnum, ENOMEM) << made.error().text;
       EXPECT_FALSE(factory->statistics("net_chime0")) << wire << " after allocation " << n;
     }
-    EXPECT_GE(n, 5) << wire;
+    EXPECT_GT(n, 5u) << wire;
   }
 }
 
 TEST_F(MemoryTest, TheFactoryToo) {
-  for (int n = 0;; ++n) {
-    ASSERT_LT(n, 10);
-    allocations_left = n;
-    auto made = Factory::create();
-    allocations_left = -1;
+  for (unsigned n = 1;; ++n) {
+    ASSERT_LT(n, 10u);
+    auto made = [&] {
+      const FailingAllocation failing(n);
+      return Factory::create();
+    }();
     if (made) break;
     EXPECT_EQ(made.error().errnum, ENOMEM);
   }
@@ -80,6 +44,7 @@ TEST_F(MemoryTest, TheFactoryToo) {
 
 /// What was right with the wire stays so.
 TEST_F(MemoryTest, FaultsThatCannotBeHadChangeNothing) {
+  if (!FailingAllocation::possible) GTEST_SKIP() << "no allocation can be made to fail here";
   Plugged card(make("net_chime0", "cable:x", {.duplicate_ppm = 1'000'000}));
   Plugged other(make("net_chime1", "cable:x"));
   unsigned failures = 0;
@@ -90,9 +55,10 @@ TEST_F(MemoryTest, FaultsThatCannotBeHadChangeNothing) {
     ASSERT_EQ(other.port.received.size(), 2 * (failures + 1));
     ASSERT_EQ(card.port.received.size(), 2 * (failures + 1));
     // Two may be had each time: one that is kept, or the two of a delay.
-    allocations_left = 2;
-    auto ok = factory->set_faults("net_chime0", {.reorder_ppm = 1, .corrupt_ppm = 1, .delay_us = 1});
-    allocations_left = -1;
+    const auto ok = [&] {
+      const FailingAllocation third(3);
+      return factory->set_faults("net_chime0", {.reorder_ppm = 1, .corrupt_ppm = 1, .delay_us = 1});
+    }();
     if (ok) break;
   }
   EXPECT_GE(failures, 2u);
