@@ -20,4 +20,4 @@ def test_soft_roce(guest, build):
         --no-telemetry --vdev net_tap0,iface=soft0 --vdev net_chime0,wire=net_tap0,responder=1 -- 2>&1""",
                                 timeout=240)
     assert status == 0, text
-    assert int(re.search(r"\[  PASSED  \] (\d+) tests", text).group(1)) == 11, text
+    assert int(re.search(r"\[  PASSED  \] (\d+) tests", text).group(1)) == 12, text

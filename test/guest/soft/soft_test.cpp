@@ -188,6 +188,20 @@ TEST_F(ReadOnlySoft, RefusesToBeWritten) {
   EXPECT_EQ(execute(RTE_PMD_CHIME_WRITE, 8, 0, 0).status, remote_access_error);
 }
 
+/// The kernel asks for the GID's address, and the responder beside the port, whose wire is in use, answers.
+TEST_F(Soft, FindsThePortByArp) {
+  rte_ether_addr mac;
+  ASSERT_EQ(rte_eth_macaddr_get(chime_port, &mac), 0);
+  char command[200];
+  const auto& m = mac.addr_bytes;
+  std::snprintf(
+      command, sizeof command,
+      "ip neigh flush dev soft0; ping -c 1 -W 1 10.3.0.2 > /dev/null; ip -4 neigh show 10.3.0.2 dev "
+      "soft0 | grep -q 'lladdr %02x:%02x:%02x:%02x:%02x:%02x REACHABLE'",
+      m[0], m[1], m[2], m[3], m[4], m[5]);
+  EXPECT_EQ(std::system(command), 0) << command;
+}
+
 /// The port, the tap that is its wire, and soft RoCE on the tap.
 void prepare() {
   const auto require = [](bool good, const std::string& what) {
