@@ -42,7 +42,7 @@ Result<bool> Qtest::connect() noexcept {
 }
 
 Result<> Qtest::flush() noexcept {
-  if (count_ == 0 && !socket_) return {};
+  if (count_ == 0 && unanswered_ == 0) return {};
   auto connected = connect();
   if (!connected) return fail(connected.error());
   if (!*connected) return {};
@@ -56,17 +56,20 @@ Result<> Qtest::flush() noexcept {
       return fail(errno == ECONNRESET ? EPIPE : errno, "qtest socket: %s", std::strerror(errno));
     }
   }
+  unanswered_ += count_;
   count_ = 0;
   return take_replies();
 }
 
-/// "OK" for each message; nothing else is of interest.
+/// A line for each message, "OK" if all is well; nothing else is of interest.
 Result<> Qtest::take_replies() noexcept {
   std::array<char, 1024> text;
   for (;;) {
     const ssize_t got = recv(socket_.get(), text.data(), text.size(), MSG_DONTWAIT);
     if (got == 0) return fail(EPIPE, "QEMU closed the qtest socket");
     if (got < 0) return {};
+    const auto lines = static_cast<std::size_t>(std::count(text.begin(), text.begin() + got, '\n'));
+    unanswered_ -= std::min(lines, unanswered_);
     if (std::memchr(text.data(), 'F', static_cast<std::size_t>(got))) {
       return fail(EIO, "QEMU refused an interrupt message");
     }

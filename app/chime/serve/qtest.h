@@ -36,6 +36,7 @@ class Qtest final : public model::pci::MessageTarget {
   FileDescriptor socket_;
   std::array<Kept, 256> kept_;
   std::size_t count_ = 0;
+  std::size_t unanswered_ = 0;
   std::uint64_t lost_ = 0;
 };
 

@@ -10,8 +10,13 @@
 namespace chime::serve {
 namespace {
 
-/// How long an idle server sleeps: wires are polled, and tell nobody of a frame.
-constexpr timespec nap{.tv_sec = 0, .tv_nsec = 100'000};
+/// How long a server sleeps that has nothing to do: messages wake it, but the frames of an ethdev and the
+/// card's timers are looked for. One that is quiet for longer leaves the CPU to the guest, which shares it.
+constexpr unsigned quiet_rounds = 64;
+constexpr long short_nap_ns = 100'000, long_nap_ns = 500'000;
+
+/// A server with work asks its control socket so seldom: a system call costs as much as a frame.
+constexpr unsigned rounds_between_controls = 64;
 
 }  // namespace
 
@@ -51,27 +56,40 @@ unsigned Server::round(int& status) {
       std::fprintf(stderr, "interrupts: %s\n", flushed.error().text);
     }
   }
-  if (control_) work += control_->serve(nics_, *wires_);
   return work;
+}
+
+void Server::serve_control() {
+  if (!control_ || rounds_until_control_-- != 0) return;
+  control_->serve(nics_, *wires_);
+  rounds_until_control_ = rounds_between_controls;
 }
 
 int Server::run(const volatile bool& stop) {
   int status = 0;
   while (!stop && std::any_of(nics_.begin(), nics_.end(), [](const auto& nic) { return nic->connected(); })) {
-    if (round(status) == 0) wait();
+    quiet_ = round(status) == 0 ? quiet_ + 1 : 0;
+    if (quiet_ != 0) wait();
+    serve_control();
   }
   return status;
 }
 
-void Server::wait() const {
+void Server::wait() {
   std::vector<pollfd> wanted;
   for (const auto& nic : nics_) {
     if (nic->connected()) wanted.push_back({nic->fd(), POLLIN, 0});
   }
+  const std::size_t controls = wanted.size();
   if (control_) {
     for (const int fd : control_->descriptors()) wanted.push_back({fd, POLLIN, 0});
   }
-  ppoll(wanted.data(), wanted.size(), &nap, nullptr);
+  const timespec nap{.tv_sec = 0, .tv_nsec = quiet_ < quiet_rounds ? short_nap_ns : long_nap_ns};
+  if (ppoll(wanted.data(), wanted.size(), &nap, nullptr) <= 0) return;
+  if (std::any_of(wanted.begin() + static_cast<std::ptrdiff_t>(controls), wanted.end(),
+                  [](const pollfd& one) { return one.revents != 0; })) {
+    rounds_until_control_ = 0;
+  }
 }
 
 }  // namespace chime::serve

@@ -27,12 +27,15 @@ class Server final : private wire::Executor {
  private:
   void call(void (*function)(void*), void* argument) noexcept override { function(argument); }
   unsigned round(int& status);
-  void wait() const;
+  void serve_control();
+  void wait();
 
   Owned<wire::Factory> wires_;
   std::map<std::string, Owned<Qtest>> qtests_;
   std::vector<Owned<Nic>> nics_;
   std::optional<Control> control_;
+  unsigned quiet_ = 0;  ///< rounds without work, one after the other
+  unsigned rounds_until_control_ = 0;
 };
 
 }  // namespace chime::serve
