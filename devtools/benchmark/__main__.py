@@ -17,6 +17,7 @@ import plots  # noqa: E402
 import ports  # noqa: E402
 import programs  # noqa: E402
 import table  # noqa: E402
+import virtual_cards  # noqa: E402
 from progress import say  # noqa: E402
 from samples import Figure  # noqa: E402
 
@@ -28,8 +29,10 @@ PARTS = {
     "port": ("queues, flow rules and packet sizes", lambda a: ports.port(a.build, a.results, a.rounds, a.seconds)),
     "start": ("start-up and memory", lambda a: ports.start(a.build, a.results, a.rounds, a.seconds)),
     "guest": ("guests on the virtual card and on QEMU's own", lambda a: guests.guest(a.build, a.results, a.rounds, a.seconds)),
+    "cards": ("DPDK drivers on virtual cards",
+              lambda a: virtual_cards.virtual_cards(a.build, a.results, a.rounds, a.seconds)),
 }
-ON_REQUEST = {"guest"}
+ON_REQUEST = {"guest", "cards"}
 
 
 def parse() -> argparse.Namespace:
@@ -41,7 +44,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--rounds", type=int)
     parser.add_argument("--doc", action="store_true")
     arguments = parser.parse_args()
-    arguments.only = arguments.only.split(",") + (["guest"] if arguments.guest else [])
+    arguments.only = arguments.only.split(",") + (sorted(ON_REQUEST) if arguments.guest else [])
     unknown = [part for part in arguments.only if part not in PARTS]
     if unknown:
         parser.error(f"--only: unknown '{unknown[0]}'; known: {', '.join(PARTS)}")

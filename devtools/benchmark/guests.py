@@ -2,6 +2,7 @@
 """Stock Linux drivers in QEMU guests of one kind: mlx5_core on the virtual card, beside e1000e and virtio_net on devices
 that QEMU has itself. The other end is a tap in a namespace here, with the kernel's stack."""
 import contextlib
+import json
 import os
 import pathlib
 import re
@@ -9,6 +10,7 @@ import subprocess
 import sys
 import tempfile
 
+import programs
 from progress import rounds as counted
 from progress import say
 from samples import Figure, Samples
@@ -74,8 +76,29 @@ class Guest:
         return float(self.session.run(f"cat {folder}/average").split()[0]) / 1e3
 
 
+def posting(stack: contextlib.ExitStack, build: str, results: str, kernel: kernels.Kernel) -> list[Figure]:
+    """Posting and polling a fetch-and-add: Chime's private API beside rdma-core, which needs a card to have a queue pair."""
+    folder = pathlib.Path(stack.enter_context(tempfile.TemporaryDirectory()))
+    session = Session(kernel, folder, SOURCE, cpu=0)
+    stack.callback(session.stop)
+    server = Server(pathlib.Path(build) / "app/chime/chime", folder)
+    session.machine.insert(Card("net0", wire="loop"), server)
+    server.start()
+    stack.callback(server.stop)
+    session.start()
+    session.run("set -e; modprobe mlx5_ib; modprobe ib_uverbs; ip link set eth0 up")
+    theirs = json.loads(session.run(f"{build}/test/bench/verbs_posting_cost"))["cases"]
+    ours = [case for case in programs.run(build, results, "posting_cost")["cases"] if case["local"]]
+    figures = []
+    for mine, peer in zip(ours, theirs, strict=True):
+        figures.append(Figure("guest", f"post and poll a fetch-and-add, {mine['burst']} a burst", "instructions",
+                              Samples.of([mine["post"] + mine["poll"]]), "ibv_wr_*",
+                              Samples.of([peer["post"] + peer["poll"]]), "at most 0.5 times"))
+    return figures
+
+
 def guest(build: str, results: str, rounds: int, seconds: float) -> list[Figure]:
-    del results, seconds
+    del seconds
     kernel = kernels.fetch(pathlib.Path(build) / "vm", say)
     drivers = ("mlx5_core", "e1000e", "virtio_net")
     taken: dict[tuple[str, str], list[float]] = {}
@@ -96,4 +119,7 @@ def guest(build: str, results: str, rounds: int, seconds: float) -> list[Figure]
             goal = "" if peer != "e1000e" else "at most 1 times" if what == "ping" else "at least 1 times"
             figures.append(Figure("guest", name, unit, Samples.of(taken["mlx5_core", what]), peer,
                                   Samples.of(taken[peer, what]), goal))
+    say("  a guest for rdma-core boots")
+    with contextlib.ExitStack() as stack:
+        figures += posting(stack, build, results, kernel)
     return figures

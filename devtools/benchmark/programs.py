@@ -14,7 +14,7 @@ INSTRUCTION_GOALS = {
 }
 
 
-def _run(build: str, results: str, program: str, *arguments: str) -> dict:
+def run(build: str, results: str, program: str, *arguments: str) -> dict:
     output = os.path.join(results, f"{program}.json")
     done = subprocess.run([os.path.join(build, "test", "bench", program), "--json", output, *arguments],
                           stdout=subprocess.PIPE, text=True, check=False)
@@ -26,7 +26,7 @@ def _run(build: str, results: str, program: str, *arguments: str) -> dict:
 
 def driver(build: str, results: str, rounds: int) -> list[Figure]:
     """Each lane's instructions, and cycles beside net_null's."""
-    data = _run(build, results, "driver_alone", "--repeats", str(2 * rounds - 1))
+    data = run(build, results, "driver_alone", "--repeats", str(2 * rounds - 1))
     null = {lane["direction"]: Samples.of(lane["cycles"]) for lane in data["lanes"] if lane["name"].startswith("net_null")}
     figures = []
     for lane in data["lanes"]:
@@ -47,11 +47,11 @@ def atomics(build: str, results: str, rounds: int) -> list[Figure]:
     """Posting and polling a fetch-and-add, in instructions; and how many go over a cable between two software HCAs."""
     goals = {1: "at most 120", 32: "at most 70"}
     figures = []
-    for case in _run(build, results, "posting_cost")["cases"]:
+    for case in run(build, results, "posting_cost")["cases"]:
         where = "into memory" if case["local"] else "into the queue pair's room"
         figures.append(Figure("atomics", f"post and poll, {case['burst']} a burst, {where}", "instructions",
                               Samples.of([case["post"] + case["poll"]]), goal=goals.get(case["burst"], "")))
-    data = _run(build, results, "atomic_speed", "--rounds", str(rounds))
+    data = run(build, results, "atomic_speed", "--rounds", str(rounds))
     rates = {case["name"]: Samples.of(case["rates"]).scaled(1e-6) for case in data["cases"]}
     one, few, many = "fetch-and-add, 1 QP", "fetch-and-add, 16 QPs", "fetch-and-add, 16 of 1000 QPs"
     for name, samples in rates.items():
@@ -66,7 +66,7 @@ def atomics(build: str, results: str, rounds: int) -> list[Figure]:
 
 def model(build: str, results: str, rounds: int) -> list[Figure]:
     """What the model's thread could do alone; each case beside the plain one of 64 bytes."""
-    data = _run(build, results, "model_speed", "--rounds", str(rounds))
+    data = run(build, results, "model_speed", "--rounds", str(rounds))
     cases = {case["name"]: Samples.of(case["cycles"]) for case in data["cases"]}
     peers = {name: "64 B" for name in cases if name not in ("64 B", "1500 B")}
     peers |= {"64 B, 10000 rules": "64 B, 10 rules", "1500 B, checksums": "1500 B"}

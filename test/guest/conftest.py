@@ -26,6 +26,12 @@ def pytest_addoption(parser):
     parser.addoption("--build", default=str(SOURCE / "build"), help="the Meson build folder")
 
 
+def pytest_collection_modifyitems(items):
+    """The longest files first, so that pytest-xdist's workers end at about the same time."""
+    longest = ["test_pair.py", "test_verbs.py", "test_pyverbs.py", "test_net_mlx5.py"]
+    items.sort(key=lambda item: longest.index(item.path.name) if item.path.name in longest else len(longest))
+
+
 def pytest_configure(config):
     """One kernel for all build folders of this tree: its package is large. Before pytest-xdist's workers want it."""
     if not hasattr(config, "workerinput"):
