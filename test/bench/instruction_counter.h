@@ -39,6 +39,19 @@ class InstructionCounter {
   /// Instructions so far, some of start() and stop() included: subtract an empty pair's.
   static std::uint64_t count() noexcept;
 
+  /// Instructions of `f`, which is inlined; those of start() and stop() are taken off.
+  template <class F>
+  [[gnu::always_inline]] static std::uint64_t of(F&& f) noexcept {
+    const std::uint64_t at_start = count();
+    start();
+    stop();
+    const std::uint64_t before = count();
+    start();
+    f();
+    stop();
+    return count() - before - (before - at_start);
+  }
+
  private:
   bool ok_ = false;
 };

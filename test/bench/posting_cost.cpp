@@ -33,31 +33,23 @@ Cost measure(std::uint16_t burst, bool local) {
   rdma::Worker& worker = ring->worker;
   const rdma::Operation* const first = operations.data();
   rdma::Completion* const room = completions.data();
-  std::uint64_t post = 0, poll = 0, empty = 0;
+  std::uint64_t post = 0, poll = 0;
   for (unsigned round = 0; round <= rounds; ++round) {
-    const std::uint64_t at_start = InstructionCounter::count();
-    InstructionCounter::start();
-    InstructionCounter::stop();
-    const std::uint64_t before_post = InstructionCounter::count();
-    InstructionCounter::start();
-    rdma::post(qp, first, burst);
-    InstructionCounter::stop();
-    const std::uint64_t after_post = InstructionCounter::count();
+    const std::uint64_t posting =
+        InstructionCounter::of([&]() __attribute__((always_inline)) { rdma::post(qp, first, burst); });
     for (std::uint32_t block = ring->qp.produced - burst; block != ring->qp.produced; ++block)
       ring->complete(static_cast<std::uint16_t>(block));
-    const std::uint64_t before_poll = InstructionCounter::count();
-    InstructionCounter::start();
-    const std::uint16_t got = rdma::poll(worker, room, burst);
-    InstructionCounter::stop();
-    const std::uint64_t after_poll = InstructionCounter::count();
+    std::uint16_t got = 0;
+    const std::uint64_t polling = InstructionCounter::of([&]() __attribute__((always_inline)) {
+      got = rdma::poll(worker, room, burst);
+    });
     if (got != burst) std::fprintf(stderr, "posting_cost: %u of %u came back\n", got, burst);
     if (round == 0) continue;  // the first finds no queue pair yet
-    empty += before_post - at_start;
-    post += after_post - before_post;
-    poll += after_poll - before_poll;
+    post += posting;
+    poll += polling;
   }
   const double n = double{rounds} * burst;
-  return {static_cast<double>(post - empty) / n, static_cast<double>(poll - empty) / n};
+  return {static_cast<double>(post) / n, static_cast<double>(poll) / n};
 }
 
 /// @param path of a JSON file, or nullptr

@@ -68,41 +68,34 @@ class Loop {
     const auto target = reinterpret_cast<std::uintptr_t>(&words_[0]);
     const auto original = reinterpret_cast<std::uintptr_t>(&words_[1]);
     std::array<ibv_wc, depth> completions;
-    std::uint64_t post = 0, poll = 0, empty = 0;
+    std::uint64_t post = 0, poll = 0;
     for (unsigned round = 0; round <= rounds; ++round) {
-      const std::uint64_t at_start = InstructionCounter::count();
-      InstructionCounter::start();
-      InstructionCounter::stop();
-      const std::uint64_t before_post = InstructionCounter::count();
-      InstructionCounter::start();
-      ibv_wr_start(qp);
-      for (std::uint32_t i = 0; i < burst; ++i) {
-        qp->wr_id = i;
-        qp->wr_flags = IBV_SEND_SIGNALED;
-        ibv_wr_atomic_fetch_add(qp, rkey, target, 1);
-        ibv_wr_set_sge(qp, lkey, original, sizeof words_[0]);
-      }
-      const int posted = ibv_wr_complete(qp);
-      InstructionCounter::stop();
-      const std::uint64_t after_post = InstructionCounter::count();
+      int posted = 0, got = 0;
+      const std::uint64_t posting = InstructionCounter::of([&]() __attribute__((always_inline)) {
+        ibv_wr_start(qp);
+        for (std::uint32_t i = 0; i < burst; ++i) {
+          qp->wr_id = i;
+          qp->wr_flags = IBV_SEND_SIGNALED;
+          ibv_wr_atomic_fetch_add(qp, rkey, target, 1);
+          ibv_wr_set_sge(qp, lkey, original, sizeof words_[0]);
+        }
+        posted = ibv_wr_complete(qp);
+      });
       if (posted != 0) give_up("ibv_wr_complete() failed");
       await(burst);
-      const std::uint64_t before_poll = InstructionCounter::count();
-      InstructionCounter::start();
-      const int got = ibv_poll_cq(cq, static_cast<int>(burst), completions.data());
-      InstructionCounter::stop();
-      const std::uint64_t after_poll = InstructionCounter::count();
+      const std::uint64_t polling = InstructionCounter::of([&]() __attribute__((always_inline)) {
+        got = ibv_poll_cq(cq, static_cast<int>(burst), completions.data());
+      });
       if (got != static_cast<int>(burst)) give_up("completions are missing");
       if (std::any_of(completions.begin(), completions.begin() + burst,
                       [](const ibv_wc& wc) { return wc.status != IBV_WC_SUCCESS; }))
         give_up("an error completion");
       if (round == 0) continue;  // the first finds cold paths
-      empty += before_post - at_start;
-      post += after_post - before_post;
-      poll += after_poll - before_poll;
+      post += posting;
+      poll += polling;
     }
     const double n = double{rounds} * burst;
-    return {static_cast<double>(post - empty) / n, static_cast<double>(poll - empty) / n};
+    return {static_cast<double>(post) / n, static_cast<double>(poll) / n};
   }
 
  private:
