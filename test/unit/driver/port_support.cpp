@@ -30,7 +30,7 @@ class Eal : public testing::Environment {
 
 const auto* const eal = testing::AddGlobalTestEnvironment(new Eal);
 
-constexpr auto patience = std::chrono::seconds(5);
+constexpr auto patience = std::chrono::seconds(30);
 
 }  // namespace
 

@@ -43,7 +43,7 @@ Result<> use(Port& wire) {
 }
 
 bool eventually(const std::function<bool()>& is_so) {
-  auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+  auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
   while (!is_so()) {
     if (std::chrono::steady_clock::now() > deadline) return false;
     std::this_thread::yield();

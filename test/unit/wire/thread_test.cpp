@@ -57,6 +57,21 @@ class SteppingThread final : public Executor {
   std::thread thread_;
 };
 
+/// Leaves a wire alone before it ends, also where a test does.
+class Unstepped {
+ public:
+  Unstepped(SteppingThread& thread, std::atomic<Port*>& stepped) : thread_(thread), stepped_(stepped) {}
+  ~Unstepped() {
+    thread_.run([this] { stepped_ = nullptr; });
+  }
+  Unstepped(const Unstepped&) = delete;
+  Unstepped& operator=(const Unstepped&) = delete;
+
+ private:
+  SteppingThread& thread_;
+  std::atomic<Port*>& stepped_;
+};
+
 /// A card's end that counts.
 struct CountingPort final : model::WirePort {
   void deliver(std::span<const model::Frame> f) noexcept override { frames += f.size(); }
@@ -82,6 +97,7 @@ TEST_F(ThreadTest, ControlRunsBesideSteps) {
   CountingPort here, there;
   auto a = factory->make({"net_chime0", "cable:x", {}}, thread, clock);
   ASSERT_TRUE(a);
+  const Unstepped at_end(thread, stepped);
   (*a)->plug(&here);
   stepped = a->get();
   for (int round = 0; round < 200; ++round) {
@@ -96,8 +112,6 @@ TEST_F(ThreadTest, ControlRunsBesideSteps) {
     thread.run([&] { (*b)->plug(nullptr); });
   }
   EXPECT_EQ(here.changes, 401u);
-  stepped = nullptr;
-  thread.run([] {});
 }
 
 TEST_F(ThreadTest, AnEthdevIsTakenIntoUseBesideSteps) {
@@ -114,6 +128,7 @@ TEST_F(ThreadTest, AnEthdevIsTakenIntoUseBesideSteps) {
   for (int round = 0; round < 20; ++round) {
     auto wire = factory->make({"net_chime0", peer->port_name(), {}}, thread, clock);
     ASSERT_TRUE(wire);
+    const Unstepped at_end(thread, stepped);
     thread.run([&] {
       (*wire)->plug(&port);
       stepped = wire->get();
@@ -141,6 +156,7 @@ TEST_F(ThreadTest, AnEthdevComesBackBesideSteps) {
   CountingPort port;
   auto wire = factory->make({"net_chime0", peer.port_name(), {}}, thread, clock);
   ASSERT_TRUE(wire);
+  const Unstepped at_end(thread, stepped);
   (*wire)->plug(&port);
   ASSERT_TRUE(use(**wire));
   for (int round = 0; round < 10; ++round) {
