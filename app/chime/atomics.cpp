@@ -67,7 +67,8 @@ AtomicsResult in_one_process(const AtomicsOptions& options) {
   Consumer consumer(queue);
   std::vector<Producer> producers;
   for (unsigned i = 0; i < options.producers; ++i)
-    producers.emplace_back(*sides[2 * i], memory.descriptor(), scratch, i, 0, items_of(options, i));
+    producers.emplace_back(*sides[2 * i], memory.descriptor(), scratch,
+                           ProducerSetting{i, 0, items_of(options, i), options.tail_probe});
   const auto began = std::chrono::steady_clock::now();
   while (result.items != options.items) {
     bool busy = false;
@@ -127,6 +128,9 @@ void add_atomics(CLI::App& app, int& status) {
           "bad wires, long where the other process may have to wait for its CPU")
       ->check(CLI::Range(1, 20))
       ->capture_default_str();
+  command->add_flag("--tail-probe", options->tail_probe,
+                    "the queue's producers post a WRITE of no bytes behind every burst: a loss is told of at "
+                    "once instead of after the acknowledgement timeout");
   command->add_option("--eal", options->eal, "further EAL arguments");
   command->add_flag("--json", options->json, "prints JSON");
   command->callback([options, &status] { status = run(*options); });

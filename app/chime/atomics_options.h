@@ -13,6 +13,7 @@ struct AtomicsOptions {
   unsigned producers = 4;
   unsigned seconds = 30;
   unsigned ack_timeout = 15;  ///< 134 ms, a second in all: the other process may have to wait for its CPU
+  bool tail_probe = false;
   bool json = false;
   std::string faults, serve, join;
   std::vector<std::string> devices, eal;

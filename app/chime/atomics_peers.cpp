@@ -186,7 +186,8 @@ AtomicsResult join_queue(const AtomicsOptions& options) {
     if (next[i] > items_of(options, i))
       throw Failure(
           fmt::format("producer {} put {} items in already, and has {}", i, next[i], items_of(options, i)));
-    producers.emplace_back(*sides[i], queue, scratch, i, next[i], items_of(options, i));
+    producers.emplace_back(*sides[i], queue, scratch,
+                           ProducerSetting{i, next[i], items_of(options, i), options.tail_probe});
   }
   const auto began = std::chrono::steady_clock::now();
   std::uint64_t told = 0;

@@ -10,14 +10,15 @@
 namespace chime::app {
 
 Producer::Producer(const Side& side, const rte_pmd_chime_mem_desc& queue, const Shared& scratch,
-                   unsigned index, std::uint64_t next, std::uint64_t end)
+                   const ProducerSetting& setting)
     : side_(side),
       target_(queue),
-      items_(scratch.as<std::uint64_t>() + index * (batch + 1)),
+      items_(scratch.as<std::uint64_t>() + setting.index * (batch + 1)),
       lkey_(scratch.lkey()),
-      index_(index),
-      next_(next),
-      end_(end) {
+      index_(setting.index),
+      tail_probe_(setting.tail_probe),
+      next_(setting.next),
+      end_(setting.end) {
   if (rte_pmd_chime_mem_desc_check(&queue, 0, sizeof(Queue), RTE_PMD_CHIME_REMOTE_WRITE) != 0) fail("queue");
 }
 
@@ -25,26 +26,38 @@ rte_pmd_chime_op Producer::atomic(std::uint8_t opcode, std::size_t offset) const
   return rte_pmd_chime_atomic(opcode, 8, at(offset), target_.rkey, 0);
 }
 
+/// A burst whose last request is answered. A loss at its end is told of by no packet behind it, only by the
+/// acknowledgement timeout; a tail probe is such a packet, and asks for nothing.
+void Producer::post(rte_pmd_chime_op* ops, std::uint16_t count) const {
+  if (tail_probe_) {
+    ops[count] = atomic(RTE_PMD_CHIME_WRITE, offsetof(Queue, tail));
+    ops[count].flags = 0;
+    ops[count].length = 0;
+    ++count;
+  }
+  side_.post(ops, count);
+}
+
 void Producer::take_places() {
   count_ = std::min<std::uint64_t>(batch, end_ - next_);
-  rte_pmd_chime_op op = atomic(RTE_PMD_CHIME_FETCH_ADD, offsetof(Queue, ticket));
-  rte_pmd_chime_op_add(&op, count_);
-  side_.post(&op, 1);
+  rte_pmd_chime_op ops[1 + probe] = {atomic(RTE_PMD_CHIME_FETCH_ADD, offsetof(Queue, ticket))};
+  rte_pmd_chime_op_add(&ops[0], count_);
+  post(ops, 1);
   state_ = State::taking;
 }
 
 void Producer::look_at_head() {
-  rte_pmd_chime_op op = atomic(RTE_PMD_CHIME_READ, offsetof(Queue, head));
-  op.local = reinterpret_cast<std::uintptr_t>(items_ + batch);
-  op.lkey = lkey_;
-  side_.post(&op, 1);
+  rte_pmd_chime_op ops[1 + probe] = {atomic(RTE_PMD_CHIME_READ, offsetof(Queue, head))};
+  ops[0].local = reinterpret_cast<std::uintptr_t>(items_ + batch);
+  ops[0].lkey = lkey_;
+  post(ops, 1);
   state_ = State::looking;
 }
 
 /// Up to the ring's end, the rest at its beginning, and the new tail behind them: a card executes what comes
 /// over one queue pair in order.
 void Producer::write_and_publish() {
-  rte_pmd_chime_op ops[3];
+  rte_pmd_chime_op ops[3 + probe];
   std::uint16_t used = 0;
   for (std::uint64_t done = 0; done < count_;) {
     const std::uint64_t place = (ticket_ + done) % Queue::size;
@@ -59,14 +72,14 @@ void Producer::write_and_publish() {
   }
   ops[used] = atomic(RTE_PMD_CHIME_COMPARE_SWAP, offsetof(Queue, tail));
   rte_pmd_chime_op_compare_swap(&ops[used], ticket_, ticket_ + count_);
-  side_.post(ops, static_cast<std::uint16_t>(used + 1));
+  post(ops, static_cast<std::uint16_t>(used + 1));
   state_ = State::publishing;
 }
 
 void Producer::publish() {
-  rte_pmd_chime_op op = atomic(RTE_PMD_CHIME_COMPARE_SWAP, offsetof(Queue, tail));
-  rte_pmd_chime_op_compare_swap(&op, ticket_, ticket_ + count_);
-  side_.post(&op, 1);
+  rte_pmd_chime_op ops[1 + probe] = {atomic(RTE_PMD_CHIME_COMPARE_SWAP, offsetof(Queue, tail))};
+  rte_pmd_chime_op_compare_swap(&ops[0], ticket_, ticket_ + count_);
+  post(ops, 1);
 }
 
 void Producer::answered(std::uint64_t original) {

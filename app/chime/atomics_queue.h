@@ -44,14 +44,19 @@ struct Wrong : std::runtime_error {
   using runtime_error::runtime_error;
 };
 
+struct ProducerSetting {
+  unsigned index;
+  std::uint64_t next, end;  ///< the first item's number, one past the last one's
+  bool tail_probe;          ///< a WRITE of no bytes behind every burst
+};
+
 /// Puts items in, a batch at a time.
 class Producer {
  public:
   static constexpr unsigned batch = 16;
 
-  /// @param next the first item's number @param end one past the last one's
-  Producer(const Side& side, const rte_pmd_chime_mem_desc& queue, const Shared& scratch, unsigned index,
-           std::uint64_t next, std::uint64_t end);
+  Producer(const Side& side, const rte_pmd_chime_mem_desc& queue, const Shared& scratch,
+           const ProducerSetting& setting);
   bool done() const { return state_ == State::idle && next_ == end_; }
   /// Never waits. @return whether there was something to do
   bool step();
@@ -62,7 +67,9 @@ class Producer {
  private:
   enum class State : std::uint8_t { idle, taking, looking, publishing };
   std::uint64_t at(std::size_t offset) const { return target_.address + offset; }
+  static constexpr std::uint16_t probe = 1;  ///< room for it
   rte_pmd_chime_op atomic(std::uint8_t opcode, std::size_t offset) const;
+  void post(rte_pmd_chime_op* ops, std::uint16_t count) const;
   void take_places();
   void look_at_head();
   void write_and_publish();
@@ -74,6 +81,7 @@ class Producer {
   std::uint64_t* items_;  ///< scratch: the batch, then the head as read
   std::uint32_t lkey_;
   unsigned index_;
+  bool tail_probe_;
   std::uint64_t next_, end_;
   std::uint64_t ticket_ = 0, count_ = 0, head_ = 0, retries_ = 0;
   State state_ = State::idle;
