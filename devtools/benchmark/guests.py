@@ -43,8 +43,8 @@ class Guest:
         self.session = Session(kernel, folder, SOURCE, cpu=0, namespace=self._namespace, qemu_arguments=arguments)
         stack.callback(self.session.stop)
         if not device:
-            server = Server(pathlib.Path(build) / "app/chime/chime", folder, "--vdev net_tap0,iface=tap0", 0, self._namespace)
-            self.session.machine.insert(Card("net0", wire="net_tap0"), server)
+            server = Server(pathlib.Path(build) / "app/chime/chime", folder, "", 0, self._namespace)
+            self.session.machine.insert(Card("net0", wire="tap:tap0"), server)
             server.start()
             stack.callback(server.stop)
         self.session.start()

@@ -14,7 +14,7 @@ struct OpenOptions {
   const char* name = "";  ///< of the port that opens it, for messages and wires ("net_chime0")
   const char* ibdev =
       nullptr;                ///< RDMA device, PCI address or netdev name; nullptr: the embedded software HCA
-  const char* wire = "loop";  ///< "loop", "cable:NAME", or the name of an ethdev
+  const char* wire = "loop";  ///< "loop", "cable:NAME", "tap:INTERFACE", or the name of an ethdev
   const char* profile = nullptr;       ///< capability profile by name, or a file's path
   const char* model_thread = nullptr;  ///< "shared" (default), "own" or "caller"
   int model_cpu = -1;

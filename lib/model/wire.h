@@ -17,11 +17,21 @@ struct Segment {
   std::uint32_t length;  ///< bytes, not 0
 };
 
+/// How a frame that stands for several is to be cut: TCP over IP, with the headers and lengths of the whole,
+/// and for a TCP checksum the sum of the pseudo header alone (not complemented).
+struct Cut {
+  std::uint16_t payload = 0;  ///< bytes of it in each frame but the last; 0: this is one frame
+  std::uint16_t headers = 0;  ///< bytes in front of the payload
+  std::uint16_t tcp = 0;      ///< offset of the TCP header
+  bool ipv6 = false;
+};
+
 /// One Ethernet frame, from destination address to the last byte before the FCS.
 struct Frame {
   const Segment* segments;
   std::uint32_t segment_count;
   std::uint32_t length;  ///< sum over the segments
+  Cut cut = {};          ///< of frames for a wire that cuts
 };
 
 struct WireLink {
@@ -52,6 +62,8 @@ class Wire {
   virtual WireLink link() const noexcept = 0;
   /// Bytes, without FCS. Bounds the MTU that the port announces.
   virtual std::uint32_t largest_frame() const noexcept = 0;
+  /// Whether it takes TCP that is still to be cut (Frame::cut), of up to 64 KiB. Asked for every large send.
+  virtual bool cuts() const noexcept { return false; }
 };
 
 }  // namespace chime::model

@@ -21,10 +21,12 @@ class AnsweringWire final : public Port, private model::WirePort {
   unsigned poll(unsigned budget) noexcept override;
   model::WireLink link() const noexcept override { return wire_->link(); }
   std::uint32_t largest_frame() const noexcept override { return wire_->largest_frame(); }
+  bool cuts() const noexcept override { return wire_->cuts(); }
 
   Result<> ready() noexcept override { return wire_->ready(); }
   void begin() noexcept override { wire_->begin(); }
   void end() noexcept override { wire_->end(); }
+  int descriptor() const noexcept override { return wire_->descriptor(); }
   WireStatistics statistics() const noexcept override { return wire_->statistics(); }
   Result<> set_faults(const FaultSpec& faults) noexcept override { return wire_->set_faults(faults); }
   bool answers() const noexcept override { return true; }

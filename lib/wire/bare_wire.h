@@ -14,6 +14,7 @@ class BareWire : public model::Wire {
   virtual Result<> ready() noexcept { return {}; }
   virtual void begin() noexcept {}
   virtual void end() noexcept {}
+  virtual int descriptor() const noexcept { return -1; }
   const WireCounters& counters() const noexcept { return counters_; }
 
  protected:

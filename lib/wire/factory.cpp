@@ -10,8 +10,17 @@
 #include "wire/faulty_wire.h"
 #include "wire/loop.h"
 #include "wire/registry.h"
+#include "wire/tap.h"
 
 namespace chime::wire {
+
+namespace {
+
+bool is_tap(const char* wire) noexcept {
+  return std::strncmp(wire, "tap:", 4) == 0;
+}
+
+}  // namespace
 
 struct Factory::State {
   Registry registry;
@@ -41,6 +50,7 @@ Result<Owned<BareWire>> Factory::State::make_bare(const WireSpec& spec, Executor
     return Owned<BareWire>(std::move(*loop));
   }
   if (is_cable(spec.wire)) return cables.take_end(spec.wire + 6, spec.port_name, executor);
+  if (is_tap(spec.wire)) return TapWire::make(spec.port_name, spec.wire + 4);
   auto ethdev = EthdevWire::make(spec.port_name, spec.wire, events, executor, clock);
   if (!ethdev) return fail(ethdev.error());
   return Owned<BareWire>(std::move(*ethdev));
@@ -53,7 +63,8 @@ Result<Owned<Port>> Factory::make(const WireSpec& spec, Executor& executor, mode
   }
   if (*name == '\0' || !Name::fits(spec.wire)) {
     return fail(EINVAL,
-                "%s: \"%.80s\" is not a wire: it is loop, cable:NAME or the name of an ethdev, up to %zu "
+                "%s: \"%.80s\" is not a wire: it is loop, cable:NAME, tap:INTERFACE or the name of an "
+                "ethdev, up to %zu "
                 "characters",
                 spec.port_name, spec.wire, Name::capacity - 1);
   }

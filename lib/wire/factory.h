@@ -35,7 +35,7 @@ class Executor {
 
 struct WireSpec {
   const char* port_name = "";  ///< whose wire it is: the name of the model's port ("net_chime0")
-  const char* wire = "loop";   ///< "loop", "cable:NAME", or the name of an ethdev
+  const char* wire = "loop";   ///< "loop", "cable:NAME", "tap:INTERFACE", or the name of an ethdev
   FaultSpec faults = {};
   bool responder = false;       ///< answers ARP and neighbour discovery: Port::answer_for()
   std::uint32_t link_mbps = 0;  ///< announced as the link's speed; 0: the wire's own. Nothing paces frames
@@ -64,6 +64,8 @@ class Port : public model::Wire {
   virtual void begin() noexcept = 0;
   /// No frame of the ethdev flows any more, and it is not touched; the link stays as it was last seen.
   virtual void end() noexcept = 0;
+  /// A file descriptor that is readable when frames have arrived; -1: none is, poll() has to be asked.
+  virtual int descriptor() const noexcept { return -1; }
   virtual WireStatistics statistics() const noexcept = 0;
   virtual Result<> set_faults(const FaultSpec& faults) noexcept = 0;
 

@@ -24,10 +24,13 @@ class FaultyWire final : public Port, private model::WirePort {
   unsigned poll(unsigned budget) noexcept override;
   model::WireLink link() const noexcept override;
   std::uint32_t largest_frame() const noexcept override { return wire_->largest_frame(); }
+  /// Faults befall single frames.
+  bool cuts() const noexcept override { return !out_.active() && wire_->cuts(); }
 
   Result<> ready() noexcept override { return wire_->ready(); }
   void begin() noexcept override { wire_->begin(); }
   void end() noexcept override { wire_->end(); }
+  int descriptor() const noexcept override { return wire_->descriptor(); }
   WireStatistics statistics() const noexcept override;
   Result<> set_faults(const FaultSpec& faults) noexcept override;
 

@@ -19,8 +19,7 @@ def host(command: str) -> str:
 def guest(boot):
     subprocess.run(["ip", "netns", "add", NAMESPACE], check=True)
     try:
-        made = boot([("net0", {"wire": "net_tap0", "mac": "02:00:00:00:00:01"})], eal="--vdev net_tap0,iface=chime0",
-                    namespace=NAMESPACE)
+        made = boot([("net0", {"wire": "tap:chime0", "mac": "02:00:00:00:00:01"})], namespace=NAMESPACE)
         made.run(f"""
             set -e
             modprobe mlx5_core
@@ -70,7 +69,28 @@ def test_without_offloads(guest):
         guest.run("ethtool -K eth0 tx on tso on rx on gro on")
 
 
-def test_mtu_is_bounded_by_the_wire(guest):
-    """net_tap of DPDK 22.11 takes no frame above 1522 bytes; larger ones pass cables, in test_pair.py."""
-    assert "mtu greater than device maximum" in guest.status("ip link set eth0 mtu 9000")[0]
-    ping(guest, 10, "-M do -s 1472")
+def test_large_sends_are_counted_as_the_frames_that_they_are(guest):
+    """The wire hands them to the kernel uncut."""
+    before = guest.statistics("eth0")
+    assert iperf(guest) > 0
+    sent = {name: value - before[name] for name, value in guest.statistics("eth0").items()}
+    assert sent["tx_tso_packets"] > 0
+    assert sent["tx_packets_phy"] == sent["tx_packets"]
+    assert sent["tx_vport_unicast_packets"] == sent["tx_packets"]
+    # The card counts the FCS, too, the driver the headers of a large send once.
+    assert sent["tx_bytes_phy"] - sent["tx_bytes"] == pytest.approx(4 * sent["tx_packets"], abs=100)
+
+
+def test_jumbo_frames(guest):
+    assert "mtu greater than device maximum" in guest.status("ip link set eth0 mtu 9979")[0]
+    guest.mark()
+    host("ip link set chime0 mtu 9978")
+    guest.run("ip link set eth0 mtu 9978")
+    try:
+        ping(guest, 100, "-M do -s 9950")
+        for options in ("", "-R", "-u -b 5M -l 9000", "-u -b 5M -l 9000 -R"):
+            assert iperf(guest, options) > 0
+    finally:
+        guest.run("ip link set eth0 mtu 1500")
+        host("ip link set chime0 mtu 1500")
+    assert guest.faults() == []

@@ -74,6 +74,17 @@ def test_net_tap(testpmd, tap):
         pmd.command("stop")
 
 
+def test_tap_of_the_kernel(testpmd, tap):
+    """Without a driver between; jumbo frames too."""
+    namespace, neighbour, _ = tap
+    with testpmd(["net_chime0,wire=tap:chimetap"], [*ONE_PORT, "--max-pkt-len=9996"], before=inside(namespace)) as pmd:
+        namespace("ip", "link", "set", "chimetap", "mtu", "9978")
+        pmd.command("start")
+        for frames in (numbered(300), numbered(50, 9992)):
+            assert neighbour.exchange(frames) == swapped(frames)
+        pmd.command("stop")
+
+
 def test_net_af_packet(testpmd, namespace, tmp_path):
     namespace("ip", "link", "add", "chime0", "type", "veth", "peer", "name", "other0")
     neighbour = Neighbour(namespace, "other0", tmp_path)

@@ -49,6 +49,8 @@ class Nic {
 
   const std::string& name() const noexcept { return options_.name; }
   int fd() const noexcept { return device_ ? device_->fd() : -1; }
+  /// Readable when frames have arrived; -1 for wires that have to be asked.
+  int wire_descriptor() const noexcept { return wire_->descriptor(); }
   bool connected() const noexcept { return device_ != nullptr; }
   /// Messages and a step of the card. @return units of work; an error ends the connection
   Result<unsigned> serve() noexcept;

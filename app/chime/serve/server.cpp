@@ -10,8 +10,9 @@
 namespace chime::serve {
 namespace {
 
-/// How long a server sleeps that has nothing to do: messages wake it, but the frames of an ethdev and the
-/// card's timers are looked for. One that is quiet for longer leaves the CPU to the guest, which shares it.
+/// How long a server sleeps that has nothing to do: messages and the frames of a TAP wire wake it, but
+/// those of an ethdev and the card's timers are looked for. One that is quiet for longer leaves the CPU to
+/// the guest, which shares it.
 constexpr unsigned quiet_rounds = 64;
 constexpr long short_nap_ns = 100'000, long_nap_ns = 500'000;
 
@@ -78,7 +79,9 @@ int Server::run(const volatile bool& stop) {
 void Server::wait() {
   std::vector<pollfd> wanted;
   for (const auto& nic : nics_) {
-    if (nic->connected()) wanted.push_back({nic->fd(), POLLIN, 0});
+    if (!nic->connected()) continue;
+    wanted.push_back({nic->fd(), POLLIN, 0});
+    if (const int wire = nic->wire_descriptor(); wire >= 0) wanted.push_back({wire, POLLIN, 0});
   }
   const std::size_t controls = wanted.size();
   if (control_) {

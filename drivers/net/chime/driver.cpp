@@ -174,8 +174,8 @@ int close_port(rte_eth_dev* dev) noexcept {
 
 RTE_PMD_REGISTER_VDEV(net_chime, chime::net::driver.registration);
 
-CHIME_PMD_INFO(
-    net_chime,
-    "wire=loop|cable:<name>|<ethdev> profile=<name>|<file> ibdev=<RDMA device>|<PCI address>|<netdev> "
-    "mac=<address> model_thread=shared|own|caller model_cpu=<n> loss=<rate> duplicate=<rate> "
-    "reorder=<rate> corrupt=<rate> delay=<us> fault_seed=<n> link_speed=<Mbit/s> responder=0|1");
+CHIME_PMD_INFO(net_chime,
+               "wire=loop|cable:<name>|tap:<interface>|<ethdev> profile=<name>|<file> ibdev=<RDMA "
+               "device>|<PCI address>|<netdev> "
+               "mac=<address> model_thread=shared|own|caller model_cpu=<n> loss=<rate> duplicate=<rate> "
+               "reorder=<rate> corrupt=<rate> delay=<us> fault_seed=<n> link_speed=<Mbit/s> responder=0|1");

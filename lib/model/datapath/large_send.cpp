@@ -12,7 +12,8 @@ namespace chime::model {
 namespace {
 
 constexpr std::uint32_t ipv4_length = 2, ipv4_identification = 4, ipv6_length = 4, ipv6_header = 40;
-constexpr std::uint32_t tcp_sequence = 4, tcp_flags = 13, udp_length = 4;
+constexpr std::uint32_t tcp_sequence = 4, tcp_flags = 13, tcp_checksum = 16, udp_length = 4;
+constexpr std::uint8_t tcp_protocol = 6;
 constexpr std::uint8_t fin_and_psh = 0x09, cwr = 0x80;
 
 }  // namespace
@@ -48,6 +49,40 @@ bool LargeSend::begin(std::span<const std::byte> header, std::uint32_t mss, std:
   outer_checksums_ = flags.outer;
   return (headers_.l4 == net::L4::tcp || headers_.l4 == net::L4::udp) &&
          headers_.payload_offset == header_size_;
+}
+
+bool LargeSend::whole(SendBatch& batch) noexcept {
+  constexpr std::uint32_t longest_datagram = 65535;
+  const std::uint32_t length = header_size_ + left_;
+  const unsigned both = net::insert_l4 | (headers_.l3 == net::L3::ipv4 ? net::insert_l3 : 0u);
+  if (headers_.l4 != net::L4::tcp || outer_.l3 != net::L3::none || (checksums_ & both) != both ||
+      length - headers_.l3_offset > longest_datagram || left_ <= mss_) {
+    return false;
+  }
+  std::byte* const front = batch.headers[batch.frame_count].data();
+  std::memcpy(front, header_.data(), header_size_);
+  write_lengths(front, headers_, left_);
+  Segment* const segments = &batch.segments[batch.segment_count];
+  segments[0] = {front, header_size_};
+  std::copy_n(payload_.begin(), segments_, segments + 1);
+  batch.segment_count += 1 + segments_;
+  const std::span<const Segment> all{segments, 1 + segments_};
+  net::Headers headers = headers_;
+  headers.ip_end = static_cast<std::uint16_t>(length);
+  net::insert_checksums(front, headers, all, net::insert_l3);
+  const std::uint32_t tcp_length = length - headers_.l4_offset;
+  net::store(
+      front + headers_.l4_offset + tcp_checksum,
+      net::fold(net::pseudo_header(front + headers_.l3_offset, headers_.l3, tcp_protocol, tcp_length)));
+  batch.frames[batch.frame_count++] = {.segments = segments,
+                                       .segment_count = 1 + segments_,
+                                       .length = length,
+                                       .cut = {.payload = static_cast<std::uint16_t>(mss_),
+                                               .headers = static_cast<std::uint16_t>(header_size_),
+                                               .tcp = static_cast<std::uint16_t>(headers_.l4_offset),
+                                               .ipv6 = headers_.l3 == net::L3::ipv6}};
+  left_ = 0;
+  return true;
 }
 
 bool LargeSend::next(SendBatch& batch) noexcept {

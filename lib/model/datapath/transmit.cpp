@@ -20,6 +20,11 @@ constexpr std::uint32_t blocks_of(std::uint32_t ds) noexcept {
   return std::max(1u, (ds + units - 1) / units);
 }
 
+/// Of the frames that a frame stands for.
+constexpr std::uint32_t longest_piece(const Frame& frame) noexcept {
+  return frame.cut.payload == 0 ? frame.length : std::uint32_t{frame.cut.headers} + frame.cut.payload;
+}
+
 const prm::WqeCtrl& ctrl_of(const std::byte* wqe) noexcept {
   return *reinterpret_cast<const prm::WqeCtrl*>(wqe);
 }
@@ -237,6 +242,7 @@ SendOutcome Transmit::large_send(Sq& sq, std::byte* ring, const std::byte* wqe, 
   if (const SendOutcome outcome = request_.begin_large(sq, whole, ds, large_); outcome.fault != Fault::none) {
     return outcome;
   }
+  if (card_.around.wire.cuts() && large_.whole(batch_)) short_enough(sq);
   while (large_.next(batch_)) {
     if (!short_enough(sq)) break;
     if (batch_.full()) complete_batch(sq);
@@ -284,7 +290,8 @@ SendOutcome Transmit::change_key(Sq& sq, std::byte* ring, const std::byte* wqe, 
 }
 
 bool Transmit::short_enough(Sq& sq) noexcept {
-  const std::uint32_t length = batch_.frames[batch_.frame_count - 1].length;
+  const Frame& frame = batch_.frames[batch_.frame_count - 1];
+  const std::uint32_t length = longest_piece(frame);
   if (length <= card_.port.admin_mtu) [[likely]]
     return true;
   --batch_.frame_count;
@@ -351,7 +358,14 @@ void Transmit::count_sent() noexcept {
       gather(destination, {frame.segments, frame.segment_count}, sizeof destination);
       front = destination;
     }
-    counter.count(front, frame.length);
+    counter.count(front, longest_piece(frame));
+    if (frame.cut.payload != 0) [[unlikely]] {
+      for (std::uint32_t left = frame.length - longest_piece(frame); left != 0;) {
+        const std::uint32_t now = std::min<std::uint32_t>(left, frame.cut.payload);
+        counter.count(front, frame.cut.headers + now);
+        left -= now;
+      }
+    }
   }
   port_.add_sent(counter);
 }

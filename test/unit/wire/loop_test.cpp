@@ -75,8 +75,9 @@ TEST_F(LoopTest, RefusesWhatIsNoWire) {
   EXPECT_EQ(refused("net_chime0", std::string(64, 'x').c_str()).errnum, EINVAL);
   EXPECT_EQ(refused(std::string(64, 'x').c_str(), "loop").errnum, EINVAL);
   Error error = refused("net_chime0", "cable:");
-  EXPECT_NE(std::string(error.text).find("\"cable:\" is not a wire: it is loop, cable:NAME or"),
-            std::string::npos)
+  EXPECT_NE(
+      std::string(error.text).find("\"cable:\" is not a wire: it is loop, cable:NAME, tap:INTERFACE or"),
+      std::string::npos)
       << error.text;
 }
 

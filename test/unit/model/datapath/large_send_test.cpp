@@ -112,6 +112,41 @@ TEST_F(LargeSend, LessThanOneSegment) {
   EXPECT_EQ(cut(header, pattern(100), 1460).size(), 1u);
 }
 
+/// For a wire that cuts: the whole's headers, and of the TCP checksum the pseudo header's part.
+TEST_F(LargeSend, UncutForAWireThatCuts) {
+  rig.wire.cutting = true;
+  const Bytes ipv4 = FrameBuilder().ethernet(0x0800).ipv4(6, 20).tcp(cwr_ack_psh_fin).bytes();
+  const Bytes ipv6 = FrameBuilder().ethernet(0x86dd).ipv6(6, 20).tcp(cwr_ack_psh_fin).bytes();
+  for (const Bytes& header : {ipv4, ipv6}) {
+    rig.wire.cuts_sent.clear();
+    const bool six = header == ipv6;
+    const auto frames = cut(header, pattern(60000), 1000, 40);
+    ASSERT_EQ(frames.size(), 1u);
+    const model::Cut& how = rig.wire.cuts_sent[0];
+    EXPECT_EQ(how.payload, 1000);
+    EXPECT_EQ(how.headers, header.size());
+    EXPECT_EQ(how.tcp, header.size() - 20);
+    EXPECT_EQ(how.ipv6, six);
+    const Bytes& frame = frames[0];
+    EXPECT_EQ(word(frame, six ? 18 : 16), six ? 60020u : 60040u);
+    if (!six) {
+      EXPECT_EQ(naive_sum(&frame[14], 20), 0xffff);
+    }
+    EXPECT_EQ(at(frame, how.tcp + 13u), cwr_ack_psh_fin);
+    EXPECT_EQ(word(frame, how.tcp + 16u), naive_sum(&frame[six ? 22 : 26], six ? 32 : 8, 6u + 60020u));
+  }
+}
+
+TEST_F(LargeSend, CutHereWhatTheWireDoesNotCut) {
+  rig.wire.cutting = true;
+  const Bytes tcp = FrameBuilder().ethernet(0x0800).ipv4(6, 20).tcp().bytes();
+  const Bytes udp = FrameBuilder().ethernet(0x86dd).ipv6(17, 8).udp(0).bytes();
+  EXPECT_EQ(cut(udp, pattern(3000), 1000).size(), 3u);
+  EXPECT_EQ(cut(tcp, pattern(65535), 1000, 40).size(), 66u) << "longer than an IP datagram";
+  EXPECT_EQ(cut(tcp, pattern(1000), 1000).size(), 1u);
+  for (const model::Cut& how : rig.wire.cuts_sent) EXPECT_EQ(how.payload, 0);
+}
+
 /// Of 57 pointers each, at the end of a page, in the next and at the beginning of one.
 TEST_F(LargeSend, InManyPieces) {
   const Bytes header = FrameBuilder().ethernet(0x0800).ipv4(6, 20).tcp().bytes();

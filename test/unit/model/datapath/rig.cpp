@@ -73,6 +73,7 @@ void TestWire::transmit(std::span<const model::Frame> frames) noexcept {
       }
       EXPECT_EQ(bytes.size(), frame.length);
       sent.push_back(std::move(bytes));
+      cuts_sent.push_back(frame.cut);
     }
   }
   if (loop) port_->deliver(frames);

@@ -61,6 +61,7 @@ class TestWire final : public model::Wire {
   unsigned poll(unsigned) noexcept override { return 0; }
   model::WireLink link() const noexcept override { return link_; }
   std::uint32_t largest_frame() const noexcept override { return 10000; }
+  bool cuts() const noexcept override { return cutting; }
 
   void deliver(const Bytes& frame);
   /// In one burst.
@@ -71,7 +72,9 @@ class TestWire final : public model::Wire {
 
   bool loop = false;
   bool keep = true;
+  bool cutting = false;
   std::vector<Bytes> sent;
+  std::vector<model::Cut> cuts_sent;  ///< as many
   std::vector<std::size_t> batches;
 
  private:
