@@ -3,6 +3,7 @@
 
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 
@@ -31,10 +32,23 @@ bool ProxyConnection::take_descriptors(std::span<const int> came) noexcept {
   return all;
 }
 
+/// The message that was handed out is over.
+void ProxyConnection::drop() noexcept {
+  if (descriptor_count_ != 0 && descriptors_at_ < handed_out_) close_descriptors();
+  filled_ -= handed_out_;
+  descriptors_at_ -= std::min(descriptors_at_, handed_out_);
+  std::memmove(buffer_.data(), buffer_.data() + handed_out_, filled_);
+  handed_out_ = 0;
+}
+
 /// Reads until the buffer has so many bytes. @return false: not yet
+///
+/// Into an empty buffer as much as has come, which is one message mostly, for QEMU waits for the answer. The
+/// kernel ends a read behind bytes that bring descriptors, so that they are those of the last byte; what is
+/// there in part is completed exactly, and brings no other message's.
 Result<bool> ProxyConnection::fill(std::size_t bytes) noexcept {
   while (filled_ < bytes) {
-    iovec part{buffer_.data() + filled_, bytes - filled_};
+    iovec part{buffer_.data() + filled_, (filled_ == 0 ? buffer_.size() : bytes) - filled_};
     alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int) * proxy_regions)> control;
     msghdr header{};
     header.msg_iov = &part;
@@ -48,6 +62,7 @@ Result<bool> ProxyConnection::fill(std::size_t bytes) noexcept {
       return fail(errno == ECONNRESET ? EPIPE : errno, "reading QEMU's message: %s", std::strerror(errno));
     }
     filled_ += static_cast<std::size_t>(got);
+    if (header.msg_controllen != 0) descriptors_at_ = filled_ - 1;
     bool all = (header.msg_flags & MSG_CTRUNC) == 0;
     for (cmsghdr* c = CMSG_FIRSTHDR(&header); c; c = CMSG_NXTHDR(&header, c)) {
       if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS) continue;
@@ -62,11 +77,7 @@ Result<bool> ProxyConnection::fill(std::size_t bytes) noexcept {
 }
 
 Result<std::optional<ProxyConnection::Message>> ProxyConnection::next() noexcept {
-  if (handed_out_) {
-    handed_out_ = false;
-    filled_ = 0;
-    close_descriptors();
-  }
+  if (handed_out_ != 0) drop();
   auto whole = fill(sizeof(ProxyHeader));
   if (!whole) return fail(whole.error());
   if (!*whole) return std::nullopt;
@@ -80,10 +91,10 @@ Result<std::optional<ProxyConnection::Message>> ProxyConnection::next() noexcept
   whole = fill(sizeof header + size);
   if (!whole) return fail(whole.error());
   if (!*whole) return std::nullopt;
-  handed_out_ = true;
+  handed_out_ = sizeof header + size;
   return Message{static_cast<ProxyCommand>(header.command),
                  {buffer_.data() + sizeof header, size},
-                 {descriptors_.data(), descriptor_count_}};
+                 {descriptors_.data(), descriptors_at_ < handed_out_ ? descriptor_count_ : 0}};
 }
 
 Result<> ProxyConnection::answer(std::uint64_t value) noexcept {

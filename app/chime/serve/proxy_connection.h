@@ -35,6 +35,7 @@ class ProxyConnection {
   Result<> answer(std::uint64_t value) noexcept;
 
  private:
+  void drop() noexcept;
   Result<bool> fill(std::size_t bytes) noexcept;
   bool take_descriptors(std::span<const int> came) noexcept;
   void close_descriptors() noexcept;
@@ -42,9 +43,10 @@ class ProxyConnection {
   FileDescriptor socket_;
   std::array<std::byte, sizeof(ProxyHeader) + proxy_largest> buffer_;
   std::size_t filled_ = 0;
-  bool handed_out_ = false;
+  std::size_t handed_out_ = 0;  ///< bytes of the message that was, at the buffer's beginning
   std::array<int, proxy_regions> descriptors_;
   std::size_t descriptor_count_ = 0;
+  std::size_t descriptors_at_ = 0;  ///< in buffer_: a byte of the message that they came with
 };
 
 }  // namespace chime::serve

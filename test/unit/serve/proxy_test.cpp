@@ -150,6 +150,32 @@ TEST_F(Proxy, MessagesMayComeByteByByte) {
   EXPECT_EQ(answer(), 0x15b3u);
 }
 
+/// Messages that came together, also in part: descriptors are those of the message that they came with.
+TEST_F(Proxy, DescriptorsStayWithTheirMessage) {
+  place_bar();
+  const auto map_of = [&](std::uint64_t size) {
+    const FileDescriptor file = memory_file(size);
+    qemu.send(ProxyCommand::sync_sysmem, one_region(size), {file.get()});
+  };
+  for (int round = 0; round < 3; ++round) {
+    qemu.config(false, 0, 0, 4);
+    map_of(0x2000);
+    map_of(0x3000);
+    qemu.bar(false, bar, 0, 4);
+    map_of(0x1000);
+    qemu.config(false, 0, 0, 4);
+    const std::size_t before = open_descriptors();
+    served(6);
+    EXPECT_EQ(answer(), 0x101d15b3u);
+    answer();
+    EXPECT_EQ(answer(), 0x101d15b3u);
+    EXPECT_NE(memory.map(0, 0x1000), nullptr);
+    EXPECT_EQ(memory.map(0x1000, 0x1000), nullptr);
+    served(0);
+    EXPECT_EQ(open_descriptors(), before) << round;
+  }
+}
+
 TEST_F(Proxy, ServesSoManyAtOnce) {
   for (unsigned i = 0; i < ProxyDevice::most + 3; ++i) qemu.config(false, 0, 0, 2);
   served(ProxyDevice::most);
