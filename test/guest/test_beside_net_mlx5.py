@@ -58,3 +58,31 @@ def test_each_others_packets(guest, pmd):
         assert one["Bad-ipcsum"] == one["Bad-l4csum"] == 0, ports
         assert one["RX-dropped"] == one["TX-dropped"] == 0, ports
     assert guest.faults() == []
+
+
+def test_vlan_tags(guest, pmd):
+    """One card inserts the tag, the other one strips it and says which it was."""
+    pmd.command("port stop all")
+    for port in (NET_MLX5, CHIME):
+        pmd.command(f"vlan set strip on {port}")
+        pmd.command(f"tx_vlan set {port} {100 + port}")
+    pmd.command("port start all")
+    pmd.command("clear port stats all")
+    pmd.command("set fwd rxonly")
+    pmd.command("set verbose 1")
+    text = pmd.command("start tx_first 1")
+
+    def all_came() -> bool:
+        nonlocal text
+        shown = [pmd.command(f"show port stats {port}") for port in (NET_MLX5, CHIME)]
+        text += "".join(shown)
+        return all(int(re.search(r"RX-packets: (\d+)", one)[1]) >= BURST for one in shown)
+
+    pmd.wait_for(all_came, "a burst at both ports")
+    text += pmd.command("stop") + pmd.command("set verbose 0")
+    for port in (NET_MLX5, CHIME):
+        received = re.split(r"(?=port \d+/queue \d+: received)", text)
+        packets = "".join(one for one in received if one.startswith(f"port {port}/"))
+        stripped = re.findall(r"length=64 .*VLAN tci=0x([0-9a-f]+).*\n.*RTE_MBUF_F_RX_VLAN_STRIPPED", packets)
+        assert len(stripped) == BURST and {int(tag, 16) for tag in stripped} == {100 + 1 - port}, text
+    assert guest.faults() == []
