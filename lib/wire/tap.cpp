@@ -52,7 +52,9 @@ Result<> refused(const char* port, const char* interface, int error) noexcept {
       return fail(EBUSY, "%s: wire=tap:%s: another process has this interface; another name makes another",
                   port, interface);
     case EINVAL:
-      return fail(EINVAL, "%s: wire=tap:%s: there is an interface of this name that is no TAP interface",
+      return fail(EINVAL,
+                  "%s: wire=tap:%s: there is an interface of this name that is no TAP interface, or one of "
+                  "many queues",
                   port, interface);
     default:
       return fail(error, "%s: wire=tap:%s: %s", port, interface, std::strerror(error));
@@ -96,7 +98,7 @@ Result<Owned<BareWire>> TapWire::make(const char* port_name, const char* interfa
   if (auto up = set_up(port_name, interface); !up) return fail(up.error());
   auto arrived = Array<std::byte>::make(std::size_t{batch} * largest, "a batch of frames of a TAP interface");
   if (!arrived) return fail(arrived.error());
-  auto wire = make_owned<TapWire>("a TAP wire", std::move(device), std::move(*arrived), interface);
+  auto wire = make_owned<TapWire>("a TAP wire", std::move(device), std::move(*arrived));
   if (!wire) return fail(wire.error());
   return Owned<BareWire>(std::move(*wire));
 }
@@ -180,9 +182,10 @@ unsigned TapWire::poll(unsigned budget) noexcept {
 
 std::uint32_t TapWire::receive(std::byte* to) noexcept {
   VnetHeader header;
-  iovec pieces[] = {{&header, sizeof header}, {to, largest}};
+  std::byte excess;  // a frame that reaches here is cut off by the kernel
+  iovec pieces[] = {{&header, sizeof header}, {to, largest}, {&excess, 1}};
   for (;;) {
-    const ssize_t n = readv(device_.get(), pieces, 2);
+    const ssize_t n = readv(device_.get(), pieces, 3);
     if (n > static_cast<ssize_t>(sizeof header)) {
       const auto length = static_cast<std::uint32_t>(n) - std::uint32_t{sizeof header};
       if (length <= largest) return length;

@@ -7,7 +7,6 @@
 #include "base/array.h"
 #include "base/file_descriptor.h"
 #include "wire/bare_wire.h"
-#include "wire/name.h"
 
 namespace chime::wire {
 
@@ -23,10 +22,8 @@ class TapWire final : public BareWire {
   /// @return EINVAL: not a name of an interface, or another kind of interface has it; EPERM: no
   /// CAP_NET_ADMIN; EBUSY: another process has it; ENOENT: no /dev/net/tun
   static Result<Owned<BareWire>> make(const char* port_name, const char* interface) noexcept;
-  TapWire(FileDescriptor device, Array<std::byte> arrived, const char* interface) noexcept
-      : device_(std::move(device)), arrived_(std::move(arrived)) {
-    interface_ = interface;
-  }
+  TapWire(FileDescriptor device, Array<std::byte> arrived) noexcept
+      : device_(std::move(device)), arrived_(std::move(arrived)) {}
 
   void plug(model::WirePort* port) noexcept override;
   void transmit(std::span<const model::Frame> frames) noexcept override;
@@ -51,7 +48,6 @@ class TapWire final : public BareWire {
 
   FileDescriptor device_;
   Array<std::byte> arrived_;  ///< a batch of frames
-  Name interface_;
   model::WirePort* port_ = nullptr;
   bool gone_ = false;  ///< deleted under the wire
   std::atomic<bool> begun_{false};

@@ -172,6 +172,12 @@ TEST_F(TunTest, CarriesToTheHostAndBack) {
   EXPECT_NE(std::find(card.port.received.begin(), card.port.received.end(), frame_bytes(1514, 3)),
             card.port.received.end());
 
+  ASSERT_EQ(std::system("ip link set chimetun0 mtu 12000"), 0);
+  host.send(frame_bytes(9997));
+  EXPECT_TRUE(eventually([&] {
+    card->poll(64);
+    return card->statistics().rx_dropped.too_long == 1;
+  }));
   transmit(*card.wire, {frame_bytes(9997)});
   EXPECT_EQ(card->statistics().tx_dropped.too_long, 1u);
   host.set_up("chimetun0", false);
@@ -244,6 +250,17 @@ TEST_F(TunTest, ADeletedInterfaceIsALinkThatIsDown) {
   EXPECT_EQ(card->descriptor(), -1);
   transmit(*card.wire, {frame_bytes(60)});
   EXPECT_EQ(card->statistics().tx_dropped.gone, 1u);
+}
+
+TEST_F(TunTest, TakesAnInterfaceThatIsThere) {
+  ASSERT_EQ(std::system("ip tuntap add chimetun0 mode tap"), 0);
+  {
+    Plugged card(make("net_chime0", "tap:chimetun0"));
+    HostSide host("chimetun0");
+    transmit(*card.wire, {frame_bytes(60, 1)});
+    EXPECT_EQ(host.receive(1), std::vector{frame_bytes(60, 1)});
+  }
+  EXPECT_NE(if_nametoindex("chimetun0"), 0u) << "it is its maker's";
 }
 
 TEST_F(TunTest, WhatIsNoTapIsRefused) {
