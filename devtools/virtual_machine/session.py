@@ -8,6 +8,7 @@ import time
 
 from .kernel import Kernel
 from .machine import Machine
+from .ports import Ports
 
 # Runs what comes, a line of base64 a script, each in a shell of its own. The answer lies between two lines that no
 # output holds by chance.
@@ -37,9 +38,10 @@ class Session:
         self.listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         self.listener.bind(str(self.port))
         self.listener.listen(1)
+        self.ports = Ports(folder)
         self.machine = Machine(kernel, folder, AGENT, work, memory, cpu, f"loglevel=7 {append}", reboots=reboots,
                                namespace=namespace, qemu_arguments=f"-chardev socket,id=agent,path={self.port} "
-                               f"-serial chardev:agent {qemu_arguments}")
+                               f"-serial chardev:agent {self.ports.qemu_arguments()} {qemu_arguments}")
         self.connection: socket.socket | None = None
         self.buffer = b""
         self.count = 0
@@ -49,6 +51,7 @@ class Session:
         self.listener.settimeout(20)
         try:
             self.connection, _ = self.listener.accept()
+            self.ports.accept(20)
         except TimeoutError as error:
             log = (self.machine.folder / "qemu.log").read_text(errors="replace")
             raise GuestError(f"QEMU did not start: {log}") from error
@@ -94,4 +97,5 @@ class Session:
         for end in (self.connection, self.listener):
             if end:
                 end.close()
+        self.ports.close()
         self.machine.stop()

@@ -1,78 +1,86 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A program in the guest behind a channel as in test/system/channel.py: the same tests can drive it there."""
-import base64
-import itertools
+import re
 import shlex
 import time
 
 from channel import ChannelClosed
 
-_serial = itertools.count()
+ENDED = re.compile(rb"\0ended (\d+)\n")  # no text has the first byte
+BEGINNING = re.compile(rb"\0[ended 0-9]*\Z")
 
 
 class GuestChannel:
-    """Its input is a pipe in the guest, its output a file there. A program that polls leaves the guest's one CPU to others
+    """Its input and output are one of the guest's program ports. A program that polls leaves the guest's one CPU to others
     (nice)."""
 
     def __init__(self, session, command: list[str], environment: dict[str, str] | None = None):
         self.session = session
-        self.place = f"/run/program{next(_serial)}"
-        self.offset = 0
+        self.data = b""
+        self.status: int | None = None
         words = ["env", *[f"{name}={value}" for name, value in (environment or {}).items()],
                  "nice", "-n", "19", "stdbuf", "-oL", *command]
-        # The second opening of the pipe keeps it open between two inputs.
+        self.port = session.ports.take()
+        # The kernel hears of QEMU's end after it has made the port; a program before may be about to close it.
         self.pid = int(session.run(f"""
-            mkfifo {self.place}.in
-            setsid bash -c 'exec 3<>{self.place}.in
-              "$@" <&3 3<&- & echo $! > {self.place}.pid; wait $!; echo $? > {self.place}.status' - {shlex.join(words)} \\
-              > {self.place}.out 2>&1 &
-            for i in $(seq 100); do [ -s {self.place}.pid ] && break; sleep 0.05; done
-            cat {self.place}.pid"""))
+            modprobe virtio_console
+            for i in $(seq 100); do
+              grep -qs 'host_connected: 1' /sys/kernel/debug/virtio-ports/vport*p{self.port.number} &&
+                {{ command exec 3<>/dev/vport*p{self.port.number}; }} 2> /dev/null && break
+              sleep 0.05
+            done
+            echo $({{ {shlex.join(words)} <&3 >&3 2>&1 3>&- & echo $!; exec > /dev/null 2>&1
+                      wait $!; printf '\\0ended %d\\n' $? >&3; }} &)"""))
 
     def send(self, text: str) -> None:
-        encoded = base64.b64encode(text.encode()).decode()
-        self.session.run(f"echo {encoded} | base64 -d > {self.place}.in")
+        self.port.connection.sendall(text.encode())
 
     def read(self, seconds: float) -> str:
         """What arrives within `seconds`; returns as soon as there is something. Empty at the end of the time."""
-        end = time.monotonic() + seconds
-        out, begin = f"{self.place}.out", self.offset + 1
-        while True:
-            # Waits in the guest: a program that looks again and again would cost more than what it looks for.
-            text = self.session.run(f"""
-                exec 9< <(exec tail -c +{begin} -f --pid={self.pid} {out} 2> /dev/null) || exit
-                exec 2> /dev/null
-                read -r -d '' -n 1 -t {max(0.1, min(seconds, 20)):.1f} <&9
-                kill $!
-                kill -0 {self.pid} && state=running || state=ended
-                echo $state $(tail -c +{begin} {out} | base64 -w0)""")
-            state, _, encoded = text.partition(" ")
-            data = base64.b64decode(encoded)
-            self.offset += len(data)
-            if data:
-                return data.decode(errors="replace")
-            if state == "ended":
-                raise ChannelClosed("", None)
-            if time.monotonic() > end:
-                return ""
+        if self.status is not None:
+            raise ChannelClosed("", self.status)
+        self.port.connection.settimeout(max(seconds, 0.001))
+        try:
+            part = self.port.connection.recv(65536)
+        except TimeoutError:
+            return ""
+        if not part:
+            raise ChannelClosed("", "of the guest, which is gone")
+        self.data += part
+        if ended := ENDED.search(self.data):
+            self.status = int(ended[1])
+            self.session.ports.give(self.port)
+            whole, self.data = self.data[:ended.start()], b""
+            if not whole:
+                raise ChannelClosed("", self.status)
+            return whole.decode(errors="replace")
+        # The line of the end may come in parts.
+        beginning = BEGINNING.search(self.data)
+        at = beginning.start() if beginning else len(self.data)
+        whole, self.data = self.data[:at], self.data[at:]
+        return whole.decode(errors="replace")
 
     def running(self) -> bool:
-        return self.session.status(f"kill -0 {self.pid}")[1] == 0
+        return self.status is None
 
     def kill(self) -> None:
         """kill -9, and waits until it has gone with all that it had."""
-        self.session.run(f"kill -9 {self.pid}; while kill -0 {self.pid} 2>/dev/null; do sleep 0.05; done")
+        self.session.run(f"kill -9 {self.pid} || true")
+        self.wait(60)
 
     def wait(self, seconds: float) -> int:
         """@return the exit status; kills the program when its end does not come."""
         end = time.monotonic() + seconds
-        while self.running():
-            if time.monotonic() > end:
-                self.kill()
+        while self.status is None:
+            left = end - time.monotonic()
+            if left <= 0:
+                self.session.run(f"kill -9 {self.pid}")
                 raise TimeoutError(f"{self.pid} did not end within {seconds} s")
-            time.sleep(0.2)
-        return int(self.session.run(f"for i in $(seq 100); do [ -s {self.place}.status ] && break; sleep 0.05; done; "
-                                    f"cat {self.place}.status"))
+            try:
+                self.read(left)
+            except ChannelClosed:
+                pass
+        return self.status
 
     def close(self) -> None:
         if self.running():
