@@ -18,18 +18,20 @@ class GuestChannel:
         self.session = session
         self.data = b""
         self.status: int | None = None
-        words = ["env", *[f"{name}={value}" for name, value in (environment or {}).items()],
-                 "nice", "-n", "19", "stdbuf", "-oL", *command]
+        words = shlex.join(["nice", "-n", "19", "stdbuf", "-oL", *command])
+        for name, value in (environment or {}).items():
+            words = f"{name}={shlex.quote(value)} {words}"
         self.port = session.ports.take()
+        name = f"/dev/vport*p{self.port.number}"
         # The kernel hears of QEMU's end after it has made the port; a program before may be about to close it.
         self.pid = int(session.run(f"""
-            modprobe virtio_console
-            for i in $(seq 100); do
-              grep -qs 'host_connected: 1' /sys/kernel/debug/virtio-ports/vport*p{self.port.number} &&
-                {{ command exec 3<>/dev/vport*p{self.port.number}; }} 2> /dev/null && break
+            [ -e {name} ] || modprobe virtio_console
+            for i in {{1..100}}; do
+              [[ $(< /sys/kernel/debug/virtio-ports/vport*p{self.port.number}) == *'host_connected: 1'* ]] &&
+                command exec 3<>{name} && break
               sleep 0.05
-            done
-            echo $({{ {shlex.join(words)} <&3 >&3 2>&1 3>&- & echo $!; exec > /dev/null 2>&1
+            done 2> /dev/null
+            echo $({{ {words} <&3 >&3 2>&1 3>&- & echo $!; exec > /dev/null 2>&1
                       wait $!; printf '\\0ended %d\\n' $? >&3; }} &)"""))
 
     def send(self, text: str) -> None:
