@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The feature matrix: DPDK's features/<driver>.ini, in which a comment line above each row names the tests that show it.
 
-    ; test/system/test_port.py::test_link_down_and_up, test/unit/driver/settings_test.cpp::Settings.LinkByAskingForIt
+    ; test/driver/port.py::test_link_down_and_up, test/unit/driver/settings_test.cpp::Settings.LinkByAskingForIt
     Link status          = Y
 """
 import os
@@ -69,7 +69,8 @@ def page(path: str) -> str:
     """The matrix as a page of the guide."""
     out = [".. SPDX-License-Identifier: BSD-3-Clause", ".. Made from doc/guide/features/chime.ini. Do not edit.", "",
            "Features", "========", "",
-           "Y: all of what DPDK means by the name; P: a part. Every row is shown by tests, on the software HCA."]
+           "Y: all of what DPDK means by the name; P: a part. Every row is shown by tests, on the software HCA; those of",
+           "``test/driver`` run on the embedded one and on virtual cards over rdma-core."]
     section = None
     for row in read(path):
         if row.section != section:

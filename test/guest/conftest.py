@@ -11,6 +11,8 @@ import pytest
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(SOURCE / "devtools"))
 sys.path.append(str(SOURCE / "test" / "system"))  # testpmd and its channel
+sys.path.append(str(SOURCE / "test" / "driver"))  # tests of the driver over any backend
+pytest.register_assert_rewrite("frames", "port", "rss", "loop", "errors", "capture")
 
 from guest_channel import GuestChannel  # noqa: E402
 from testpmd import Testpmd  # noqa: E402
@@ -28,7 +30,7 @@ def pytest_addoption(parser):
 
 def pytest_collection_modifyitems(items):
     """The longest files first, so that pytest-xdist's workers end at about the same time."""
-    longest = ["test_pair.py", "test_verbs.py", "test_pyverbs.py", "test_net_mlx5.py"]
+    longest = ["test_pair.py", "test_driver.py", "test_verbs.py", "test_pyverbs.py", "test_net_mlx5.py"]
     items.sort(key=lambda item: longest.index(item.path.name) if item.path.name in longest else len(longest))
 
 
@@ -92,9 +94,9 @@ def cpu(worker_id) -> int:
 
 
 def guest_testpmd(guest: Guest, build: pathlib.Path, devices: list[str], options: list[str] = (),
-                  mode: str = "io") -> Testpmd:
-    """Stock testpmd in the guest, behind the same channel as the system tests'."""
-    return Testpmd(str(build), devices, ["--no-flush-rx", f"--forward-mode={mode}", *options], memory=256,
+                  memory: int = 256) -> Testpmd:
+    """Stock testpmd in the guest, behind the same channel as the system tests'. Locking memory would fill all of it."""
+    return Testpmd(str(build), devices, ["--no-mlockall", "--no-flush-rx", *options], memory=memory,
                    lcores="(0-1)@0", seconds=300,
                    channel=lambda command, environment: GuestChannel(guest.session, command, environment))
 

@@ -33,7 +33,7 @@ def testpmd(guest, build):
     started = []
 
     def start(*devices: str, options=(), mode: str = "icmpecho"):
-        program = guest_testpmd(guest, build, list(devices), options, mode)
+        program = guest_testpmd(guest, build, list(devices), [f"--forward-mode={mode}", *options])
         started.append(program)
         return program
 

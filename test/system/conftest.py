@@ -3,12 +3,17 @@
 import os
 import shutil
 import subprocess
+import sys
 import uuid
 
 import pytest
 from testpmd import Testpmd
 
 SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.append(os.path.join(SOURCE, "test", "driver"))  # tests of the driver over any backend
+pytest.register_assert_rewrite("frames", "port", "rss", "loop", "errors", "capture")
+
+from embedded import EmbeddedHca  # noqa: E402
 
 
 def pytest_addoption(parser):
@@ -39,6 +44,11 @@ def testpmd(build):
     yield start
     for program in started:
         program.channel.close()
+
+
+@pytest.fixture
+def backend(testpmd, tmp_path) -> EmbeddedHca:
+    return EmbeddedHca(testpmd, tmp_path)
 
 
 @pytest.fixture

@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What the tests of test/driver ask of a backend of the driver: stock testpmd on its ports, and captures for it.
+
+    test/system: the embedded HCA, in testpmd's process            the fixture of test/system/conftest.py
+    test/guest:  the virtual card beside its stock kernel drivers  test/guest/card.py
+"""
+import abc
+
+
+class Backend(abc.ABC):
+    """Device arguments of three ports, and a testpmd to use them. Every port is another HCA."""
+
+    looped: str  # a port that receives what it sends
+    ends: tuple[str, str]  # two ports with a cable between them
+    refused: list[tuple[str, str]]  # wrong device arguments beside those of `looped`, and a pattern of what is said to them
+    many: int  # packets that go round a loop in a second or two
+
+    @abc.abstractmethod
+    def start(self, devices=(), options=(), memory: int = 512):
+        """Starts testpmd; it ends with the test. @return a testpmd.InteractiveTestpmd at its prompt"""
+
+    @abc.abstractmethod
+    def path(self, name: str) -> str:
+        """What testpmd calls a capture of this test."""
+
+    @abc.abstractmethod
+    def write(self, name: str, frames: list[bytes]) -> str:
+        """Makes a capture. @return its path()"""
+
+    @abc.abstractmethod
+    def read(self, name: str) -> list[bytes]:
+        """Frames of a capture that testpmd wrote; testpmd must have ended."""

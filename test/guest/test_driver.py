@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What the system tests ask of the driver over the embedded HCA, over virtual cards beside their stock kernel drivers."""
+import pytest
+from card import CARDS, Card, prepare
+from conftest import guest_testpmd
+from errors import *  # noqa: F401,F403
+from frames import *  # noqa: F401,F403
+from loop import *  # noqa: F401,F403
+from port import *  # noqa: F401,F403
+from rss import *  # noqa: F401,F403
+
+
+@pytest.fixture(scope="module")
+def guest(boot):
+    made = boot(CARDS)
+    made.mark()
+    prepare(made)
+    made.before = [made.objects(name) for name, _ in CARDS]
+    return made
+
+
+@pytest.fixture
+def backend(guest, build):
+    started = []
+
+    def testpmd(*arguments):
+        started.append(guest_testpmd(guest, build, *arguments))
+        return started[-1]
+
+    yield Card(guest, testpmd)
+    for program in started:
+        program.channel.close()
+
+
+def test_the_end(guest):
+    """Nothing of it is left on the cards, and the kernel has found no fault."""
+    assert [guest.objects(name) for name, _ in CARDS] == guest.before
+    assert guest.faults() == []
