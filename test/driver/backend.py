@@ -13,7 +13,10 @@ class Backend(abc.ABC):
     looped: str  # a port that receives what it sends
     ends: tuple[str, str]  # two ports with a cable between them
     refused: list[tuple[str, str]]  # wrong device arguments beside those of `looped`, and a pattern of what is said to them
+    loopback: bool  # `looped` knows that its wire is looped
     many: int  # packets that go round a loop in a second or two
+    additions: int  # atomics one after the other, the same
+    items: int  # of a queue over RDMA, in some seconds
 
     @abc.abstractmethod
     def start(self, devices=(), options=(), memory: int = 512):
@@ -30,3 +33,8 @@ class Backend(abc.ABC):
     @abc.abstractmethod
     def read(self, name: str) -> list[bytes]:
         """Frames of a capture that testpmd wrote; testpmd must have ended."""
+
+    @abc.abstractmethod
+    def atomics(self, role: str, *options: str):
+        """Starts `chime atomics` as the "server" of a queue or as its "client", which are joined by a wire; it ends with the
+        test. @return its channel"""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The tests of test/driver over virtual cards beside their stock kernel drivers: testpmd and its captures in the guest."""
+"""The tests of test/driver over virtual cards beside their stock kernel drivers: programs and captures in the guest."""
 import base64
 import gzip
 import io
@@ -8,8 +8,11 @@ import pathlib
 import subprocess
 
 from backend import Backend
-from scapy.layers.l2 import Ether
+from conftest import guest_testpmd
+from guest_channel import GuestChannel
+from scapy.layers import l2  # noqa: F401 - what rdpcap() reads
 from scapy.utils import PcapWriter, rdpcap
+from testpmd import environment
 
 CARDS = [("net0", {"wire": "cable:a"}), ("net1", {"wire": "cable:a"}), ("net2", {"wire": "loop"})]
 PLUGINS = pathlib.Path("/usr/lib/x86_64-linux-gnu/dpdk")
@@ -42,16 +45,21 @@ class Card(Backend):
     ends = ("net_chime0,ibdev=mlx5_0", "net_chime1,ibdev=mlx5_1")
     refused = [("wire=loop", r"wire is for the embedded software HCA; it can't go with ibdev=mlx5_2"),
                ("loss=1%", r"loss is for the embedded software HCA; it can't go with ibdev=mlx5_2")]
-    many = 2_000
+    loopback = False
+    many, additions, items = 2_000, 50, 200
 
-    def __init__(self, guest, testpmd):
+    def __init__(self, guest, build):
         self._guest = guest
-        self._testpmd = testpmd
+        self._build = str(build)
+        self._programs: list[GuestChannel] = []
+        self._netdevs: set[str] = set()
         self._folder = f"/run/captures{next(_serial)}"
         guest.run(f"mkdir {self._folder}")
 
     def start(self, devices=(), options=(), memory: int = 256):
-        return self._testpmd(devices, options, memory)
+        program = guest_testpmd(self._guest, self._build, devices, options, memory)
+        self._programs.append(program.channel)
+        return program
 
     def path(self, name: str) -> str:
         return f"{self._folder}/{name}"
@@ -69,3 +77,20 @@ class Card(Backend):
     def read(self, name: str) -> list[bytes]:
         packed = self._guest.run(f"gzip -1c {self.path(name)} | base64 -w0")
         return [bytes(frame) for frame in rdpcap(io.BytesIO(gzip.decompress(base64.b64decode(packed))))]
+
+    def atomics(self, role: str, *options: str):
+        """The cable joins the cards, whose RDMA addresses are their netdevs' IP addresses."""
+        number = 0 if role == "server" else 1
+        self._guest.run(f"ip addr replace 10.1.{number}.1/24 dev eth{number}; ip link set eth{number} up")
+        command = [f"{self._build}/app/chime/chime", "atomics", "--timeout", "60", *options,
+                   "--serve" if role == "server" else "--join", "127.0.0.1:5000",
+                   "--device", f"net_chime0,ibdev=mlx5_{number}"]
+        self._programs.append(GuestChannel(self._guest.session, command, environment(self._build)))
+        self._netdevs.add(f"eth{number}")
+        return self._programs[-1]
+
+    def close(self) -> None:
+        for program in self._programs:
+            program.close()
+        for netdev in self._netdevs:
+            self._guest.run(f"ip addr flush dev {netdev}; ip link set {netdev} down")

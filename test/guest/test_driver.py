@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What the system tests ask of the driver over the embedded HCA, over virtual cards beside their stock kernel drivers."""
 import pytest
+from atomics import *  # noqa: F401,F403
 from card import CARDS, Card, prepare
-from conftest import guest_testpmd
 from errors import *  # noqa: F401,F403
 from frames import *  # noqa: F401,F403
 from loop import *  # noqa: F401,F403
@@ -21,15 +21,9 @@ def guest(boot):
 
 @pytest.fixture
 def backend(guest, build):
-    started = []
-
-    def testpmd(*arguments):
-        started.append(guest_testpmd(guest, build, *arguments))
-        return started[-1]
-
-    yield Card(guest, testpmd)
-    for program in started:
-        program.channel.close()
+    made = Card(guest, build)
+    yield made
+    made.close()
 
 
 def test_the_end(guest):

@@ -11,7 +11,7 @@ from testpmd import Testpmd
 
 SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 sys.path.append(os.path.join(SOURCE, "test", "driver"))  # tests of the driver over any backend
-pytest.register_assert_rewrite("frames", "port", "rss", "loop", "errors", "capture")
+pytest.register_assert_rewrite("frames", "port", "rss", "loop", "errors", "atomics", "capture")
 
 from embedded import EmbeddedHca  # noqa: E402
 
@@ -47,8 +47,10 @@ def testpmd(build):
 
 
 @pytest.fixture
-def backend(testpmd, tmp_path) -> EmbeddedHca:
-    return EmbeddedHca(testpmd, tmp_path)
+def backend(testpmd, build, tmp_path):
+    made = EmbeddedHca(testpmd, build, tmp_path)
+    yield made
+    made.close()
 
 
 @pytest.fixture

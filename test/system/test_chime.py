@@ -6,7 +6,9 @@ import re
 import subprocess
 
 import pytest
-from channel import ProcessChannel, read_until
+from atomics import *  # noqa: F401,F403
+from atomics import finish
+from channel import read_until
 from testpmd import environment
 
 
@@ -18,7 +20,6 @@ def chime(build):
         return subprocess.run([program, *arguments], capture_output=True, text=True, timeout=seconds, check=False,
                               stdin=subprocess.DEVNULL, env={**os.environ, **environment(build)})
 
-    run.program = program
     return run
 
 
@@ -60,76 +61,35 @@ def test_loses_and_doubles_nothing_on_a_bad_wire(chime):
     assert "none lost or doubled" in done.stdout
 
 
-class Peer:
-    """One of two processes, with its HCA on one end of a memif."""
-
-    def __init__(self, chime, build, role: str, how: str, socket: str, faults: str, *options: str):
-        mac = "02:00:00:00:00:0" + ("1" if role == "server" else "2")
-        devices = [f"net_memif0,role={role},socket={socket},socket-abstract=no",
-                   f"net_chime0,wire=net_memif0,mac={mac}{faults}"]
-        command = [chime.program, "atomics", *how.split(), *options]
-        for device in devices:
-            command += ["--device", device]
-        self.channel = ProcessChannel(command, environment(build))
-
-    def finish(self, seconds: float = 200) -> str:
-        output = read_until(self.channel, "none lost or doubled", seconds)
-        assert self.channel.wait(60) == 0
-        return output
-
-
-@pytest.fixture
-def peers(chime, build, tmp_path):
-    port = 20000 + os.getpid() % 20000
-    started = []
-
-    def start(role: str, *options: str, faults: str = "") -> Peer:
-        how = f"--serve 127.0.0.1:{port}" if role == "server" else f"--join 127.0.0.1:{port}"
-        peer = Peer(chime, build, role, how, str(tmp_path / "memif.sock"), faults, *options)
-        started.append(peer)
-        return peer
-
-    yield start
-    for peer in started:
-        peer.channel.close()
-
-
-def test_two_processes_over_memif(peers):
-    server = peers("server", "--items", "1000000")
-    client = peers("client", "--items", "1000000")
-    assert re.search(r"read back: 1000\n", client.finish())
-    server.finish()
-
-
 # A machine of many guests may take a CPU away for 100 ms: that must be less than eight timeouts, here 268 ms.
 BAD = {"faults": ",loss=1%,reorder=1%,duplicate=1%"}
 PATIENT = ["--ack-timeout", "13", "--tail-probe"]
 
 
-def test_two_processes_over_a_bad_memif(peers):
-    server = peers("server", "--items", "250000", *PATIENT, **BAD)
-    client = peers("client", "--items", "250000", "--count", "100", *PATIENT, **BAD)
-    client.finish()
-    server.finish()
+def test_two_processes_over_a_bad_memif(backend):
+    server = backend.atomics("server", "--items", "250000", *PATIENT, **BAD)
+    client = backend.atomics("client", "--items", "250000", "--count", "100", *PATIENT, **BAD)
+    finish(client)
+    finish(server)
 
 
-def test_losses_at_the_end_of_a_burst_without_tail_probes(peers):
+def test_losses_at_the_end_of_a_burst_without_tail_probes(backend):
     """Nothing tells of them but the acknowledgement timeout."""
-    server = peers("server", "--items", "3000", **BAD)
-    client = peers("client", "--items", "3000", "--count", "100", **BAD)
-    client.finish()
-    server.finish()
+    server = backend.atomics("server", "--items", "3000", **BAD)
+    client = backend.atomics("client", "--items", "3000", "--count", "100", **BAD)
+    finish(client)
+    finish(server)
 
 
 @pytest.mark.parametrize("wire", [{}, BAD], ids=["good", "bad"])
-def test_a_killed_peer_loses_and_doubles_nothing(peers, wire):
+def test_a_killed_peer_loses_and_doubles_nothing(backend, wire):
     """Killed in the middle, and started again: it goes on where what came through ends."""
-    server = peers("server", "--items", "60000", *PATIENT, **wire)
-    victim = peers("client", "--items", "60000", "--count", "10", *PATIENT, **wire)
-    read_until(victim.channel, "items are in the queue", 60)
-    victim.channel.close()
-    gone = read_until(server.channel, "waiting for others", 60)
+    server = backend.atomics("server", "--items", "60000", *PATIENT, **wire)
+    victim = backend.atomics("client", "--items", "60000", "--count", "10", *PATIENT, **wire)
+    read_until(victim, "items are in the queue", 60)
+    victim.close()
+    gone = read_until(server, "waiting for others", 60)
     assert 0 < int(re.search(r"went after (\d+) items", gone).group(1)) < 60000
-    client = peers("client", "--items", "60000", "--count", "0", *PATIENT, **wire)
-    client.finish()
-    server.finish()
+    client = backend.atomics("client", "--items", "60000", "--count", "0", *PATIENT, **wire)
+    finish(client)
+    finish(server)
