@@ -43,7 +43,8 @@ class Crossing:
 @contextlib.contextmanager
 def crossing(backend, frames: list[bytes], options=(), mode: str = "io", queues: int = 1):
     """Frames are for the first queue."""
-    into = [backend.write(f"in{queue}.pcap", [] if queue else frames) for queue in range(queues)]
+    into = [backend.write("in.pcap", frames)]
+    into += [backend.write("none.pcap", [])] * (queues - 1) if queues > 1 else []
     out_of = [backend.path(f"out{queue}.pcap") for queue in range(queues)]
     devices = [*backend.ends, ",".join(["net_pcap0", *(f"rx_pcap={path}" for path in into)]),
                ",".join(["net_pcap1", *(f"tx_pcap={path}" for path in out_of)])]

@@ -53,8 +53,7 @@ class Card(Backend):
         self._build = str(build)
         self._programs: list[GuestChannel] = []
         self._netdevs: set[str] = set()
-        self._folder = f"/run/captures{next(_serial)}"
-        guest.run(f"mkdir {self._folder}")
+        self._folder = f"/run/captures{next(_serial)}"  # write() makes it
 
     def start(self, devices=(), options=(), memory: int = 256):
         program = guest_testpmd(self._guest, self._build, devices, options, memory)
@@ -71,7 +70,7 @@ class Card(Backend):
         for frame in frames:
             writer.write_packet(frame)
         packed = base64.b64encode(gzip.compress(capture.getvalue())).decode()
-        self._guest.run(f"echo {packed} | base64 -d | gzip -d > {self.path(name)}")
+        self._guest.run(f"mkdir -p {self._folder} && echo {packed} | base64 -d | gzip -d > {self.path(name)}")
         return self.path(name)
 
     def read(self, name: str) -> list[bytes]:
