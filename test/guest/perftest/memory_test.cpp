@@ -65,8 +65,8 @@ class Client {
  public:
   static constexpr std::size_t words = 8192;  ///< of the server's -s 65536
 
-  Client(std::uint16_t port, const char* where, const char* pid)
-      : server_(where), process_(pid), worker_(port) {
+  Client(std::uint16_t port, const std::string& where, const char* pid)
+      : server_(where.c_str()), process_(pid), worker_(port) {
     local_.resize(words);
     memory_ = rte_pmd_chime::Memory(port, local_.data(), words * 8, RTE_PMD_CHIME_LOCAL_WRITE);
     rte_pmd_chime_qp_conf conf{};
@@ -206,32 +206,39 @@ void Client::reads() {
   server_.leave(words * 8, 1);
 }
 
-void run(std::string_view kind, const char* where, const char* pid) {
-  std::uint16_t port;
-  require(rte_eth_dev_get_port_by_name("net_chime0", &port) == 0, "no port net_chime0");
-  {
-    Client client(port, where, pid);
+struct Task {
+  const char* kind;  ///< atomic, write, read
+  const char* port;  ///< of the server, at 127.0.0.1
+  const char* pid;   ///< of the server
+};
+
+/// @return whether all was as it must be
+bool run(std::uint16_t port, const Task& task) {
+  try {
+    const std::string_view kind = task.kind;
+    Client client(port, std::string("127.0.0.1:") + task.port, task.pid);
     if (kind == "atomic") client.atomics();
     if (kind == "write") client.writes();
     if (kind == "read") client.reads();
+    return true;
+  } catch (const std::runtime_error& failure) {
+    std::printf("%s: %s\n", task.kind, failure.what());
+    return false;
   }
-  rte_eth_dev_close(port);
 }
 
 }  // namespace
 }  // namespace chime::test
 
-/// test-perftest-memory EAL-ARGUMENTS -- atomic|write|read HOST:PORT PID
+/// test-perftest-memory EAL-ARGUMENTS -- (atomic|write|read PORT PID)...
 int main(int argc, char** argv) {
   const int taken = rte_eal_init(argc, argv);
-  if (taken < 0 || argc - taken != 4) return 2;
-  int status = 0;
-  try {
-    chime::test::run(argv[taken + 1], argv[taken + 2], argv[taken + 3]);
-  } catch (const std::runtime_error& failure) {
-    std::fprintf(stderr, "test-perftest-memory: %s\n", failure.what());
-    status = 1;
-  }
+  std::uint16_t port;
+  if (taken < 0 || rte_eth_dev_get_port_by_name("net_chime0", &port) != 0) return 2;
+  bool good = true;
+  for (char** task = argv + taken + 1; task + 2 < argv + argc; task += 3)
+    good = chime::test::run(port, {.kind = task[0], .port = task[1], .pid = task[2]}) && good;
+  rte_eth_dev_close(port);
   rte_eal_cleanup();
-  return status;
+  return good ? 0 : 1;
 }
