@@ -14,8 +14,8 @@ def finish(peer, seconds: float = 200) -> str:
 
 def test_two_processes(backend):
     """Every answer of an addition is the one before and 1; every item comes once."""
-    items = ["--items", str(backend.items), "--producers", "2"]
+    items = ["--items", str(backend.items), "--producers", str(backend.producers)]
     server = backend.atomics("server", *items)
     client = backend.atomics("client", *items, "--count", str(backend.additions))
     assert re.search(rf"read back: {backend.additions}\n", finish(client))
-    assert f"queue: {backend.items} items of 2 producers" in finish(server)
+    assert f"queue: {backend.items} items of {backend.producers} producers" in finish(server)

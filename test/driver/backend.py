@@ -17,6 +17,7 @@ class Backend(abc.ABC):
     many: int  # packets that go round a loop in a second or two
     additions: int  # atomics one after the other, the same
     items: int  # of a queue over RDMA, in some seconds
+    producers: int
 
     @abc.abstractmethod
     def start(self, devices=(), options=(), memory: int = 512):

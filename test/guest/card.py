@@ -46,7 +46,7 @@ class Card(Backend):
     refused = [("wire=loop", r"wire is for the embedded software HCA; it can't go with ibdev=mlx5_2"),
                ("loss=1%", r"loss is for the embedded software HCA; it can't go with ibdev=mlx5_2")]
     loopback = False
-    many, additions, items = 2_000, 50, 200
+    many, additions, items, producers = 2_000, 50, 200, 2
 
     def __init__(self, guest, build):
         self._guest = guest

@@ -16,7 +16,7 @@ class EmbeddedHca(Backend):
     ends = ("net_chime0,wire=cable:test", "net_chime1,wire=cable:test")
     refused = [("loss=2x", r"loss=2x: neither parts of a million .* nor percent")]
     loopback = True
-    many, additions, items = 20_000, 1000, 1_000_000
+    many, additions, items, producers = 20_000, 1000, 1_000_000, 4
 
     def __init__(self, testpmd, build: str, folder):
         self._testpmd = testpmd
