@@ -49,7 +49,8 @@ def ping(guest, address: str, options: str = "") -> None:
 
 
 def forget_neighbours(guest) -> None:
-    guest.run("ip -n other neigh flush dev eth1 nud all")
+    """Of both ends: seconds later their kernels would ask whether those that they talked with are still there."""
+    guest.run("ip -n other neigh flush dev eth1 nud all; ip neigh flush dev eth0 nud all")
 
 
 def remember(guest, address: str, mac: str) -> None:
