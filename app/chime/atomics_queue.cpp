@@ -94,9 +94,11 @@ void Producer::answered(std::uint64_t original) {
     case State::publishing:
       if (original != ticket_) {
         ++retries_;  // one with an earlier ticket is not ready
-        publish();
+        patience_ = std::min(2 * patience_ + 1, longest_patience);
+        waits_ = patience_;
         return;
       }
+      patience_ = 0;
       next_ += count_;
       state_ = State::idle;
       return;
@@ -114,6 +116,9 @@ bool Producer::step() {
   if (state_ == State::idle) {
     if (next_ == end_) return false;
     take_places();
+  } else if (waits_ != 0) {
+    if (--waits_ != 0) return false;
+    publish();
   } else {
     if (!side_.poll(completion)) return false;
     answered(completion.original);

@@ -67,6 +67,7 @@ class Producer {
  private:
   enum class State : std::uint8_t { idle, taking, looking, publishing };
   std::uint64_t at(std::size_t offset) const { return target_.address + offset; }
+  static constexpr unsigned longest_patience = 1023;
   static constexpr std::uint16_t probe = 1;  ///< room for it
   rte_pmd_chime_op atomic(std::uint8_t opcode, std::size_t offset) const;
   void post(rte_pmd_chime_op* ops, std::uint16_t count) const;
@@ -84,6 +85,9 @@ class Producer {
   bool tail_probe_;
   std::uint64_t next_, end_;
   std::uint64_t ticket_ = 0, count_ = 0, head_ = 0, retries_ = 0;
+  /// Steps until a producer that waits for another one asks again: who asks all the time loses more, and is
+  /// in a timeout of his own when it is his turn.
+  unsigned waits_ = 0, patience_ = 0;
   State state_ = State::idle;
 };
 
