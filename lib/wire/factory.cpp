@@ -64,8 +64,7 @@ Result<Owned<Port>> Factory::make(const WireSpec& spec, Executor& executor, mode
   if (*name == '\0' || !Name::fits(spec.wire)) {
     return fail(EINVAL,
                 "%s: \"%.80s\" is not a wire: it is loop, cable:NAME, tap:INTERFACE or the name of an "
-                "ethdev, up to %zu "
-                "characters",
+                "ethdev, up to %zu characters",
                 spec.port_name, spec.wire, Name::capacity - 1);
   }
 

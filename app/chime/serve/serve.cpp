@@ -72,9 +72,8 @@ void add_serve(CLI::App& app, int& status) {
       app.add_subcommand("serve", "Serves software HCAs to QEMU guests as PCI functions (x-pci-proxy-dev).");
   command
       ->add_option("--nic", options.nics,
-                   "name=NAME,fd=N,qtest=PATH[,wire=loop|cable:NAME|tap:IF|ETHDEV][,profile=NAME|/"
-                   "FILE][,mac=M]; once a "
-                   "card")
+                   "name=NAME,fd=N,qtest=PATH[,wire=loop|cable:NAME|tap:IF|ETHDEV]"
+                   "[,profile=NAME|/FILE][,mac=M]; once a card")
       ->required()
       ->delimiter('\0');
   command->add_option("--control", options.control, "path of a socket for link, faults, health and counters");

@@ -22,10 +22,10 @@
 /// Chime's private API, and the memory of a stock perftest server on another card. What the operations did is
 /// compared with that memory as the kernel shows it (/proc/PID/mem); the server itself looks at nothing.
 ///
-///     server        its memory and queue pair permit     what is done
-///     ib_atomic_bw  remote atomics                       fetch-and-adds, compare-and-swaps; a read is
-///     refused ib_write_bw   remote writes                        writes; a read is refused ib_read_bw remote
-///     reads                         reads; a write is refused
+///     server        permits         what is done
+///     ib_atomic_bw  remote atomics  fetch-and-adds, compare-and-swaps; a read is refused
+///     ib_write_bw   remote writes   writes; a read is refused
+///     ib_read_bw    remote reads    reads; a write is refused
 
 namespace chime::test {
 namespace {
