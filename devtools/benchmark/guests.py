@@ -20,6 +20,7 @@ sys.path.insert(0, str(SOURCE / "devtools"))
 
 import iperf3  # noqa: E402
 from virtual_machine import kernel as kernels  # noqa: E402
+from virtual_machine import qemu  # noqa: E402
 from virtual_machine.machine import Card, Server  # noqa: E402
 from virtual_machine.session import Session  # noqa: E402
 
@@ -31,7 +32,8 @@ COMMANDS = 200
 class Guest:
     """One guest with one network device, and a namespace with the tap that it is connected to."""
 
-    def __init__(self, stack: contextlib.ExitStack, build: str, kernel: kernels.Kernel, driver: str):
+    def __init__(self, stack: contextlib.ExitStack, build: str, kernel: kernels.Kernel, driver: str,
+                 emulator: qemu.Qemu | None = None, cpus: tuple[int, int] = (0, 0)):
         self._namespace = f"chime-bench-{os.getpid()}-{driver}"
         self._host = ["ip", "netns", "exec", self._namespace]
         subprocess.run(["ip", "netns", "add", self._namespace], check=True)
@@ -40,10 +42,11 @@ class Guest:
         server = None
         device = {"e1000e": "e1000e", "virtio_net": "virtio-net-pci"}.get(driver)
         arguments = f"-netdev tap,id=net,ifname=tap0,script=no,downscript=no -device {device},netdev=net" if device else ""
-        self.session = Session(kernel, folder, SOURCE, cpu=0, namespace=self._namespace, qemu_arguments=arguments)
+        self.session = Session(kernel, folder, SOURCE, cpu=cpus[0], namespace=self._namespace, qemu_arguments=arguments,
+                               emulator=emulator)
         stack.callback(self.session.stop)
         if not device:
-            server = Server(pathlib.Path(build) / "app/chime/chime", folder, "", 0, self._namespace)
+            server = Server(pathlib.Path(build) / "app/chime/chime", folder, "", cpus[1], self._namespace)
             self.session.machine.insert(Card("net0", wire="tap:tap0"), server)
             server.start()
             stack.callback(server.stop)

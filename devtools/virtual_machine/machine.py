@@ -12,7 +12,7 @@ import subprocess
 import tempfile
 import time
 
-from . import initramfs
+from . import initramfs, qemu
 from .kernel import Kernel
 
 
@@ -37,16 +37,27 @@ class Server:
         self.cpu = cpu
         self.nics: list[str] = []
         self.ends: list[socket.socket] = []
+        self.sockets: list[pathlib.Path] = []
         self.process: subprocess.Popen | None = None
         self.log = folder / "serve.log"
 
     def add(self, card: Card, qtest: pathlib.Path) -> socket.socket:
-        """@return QEMU's end of the card's connection"""
+        """A card behind x-pci-proxy-dev. @return QEMU's end of its connection"""
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
-        words = {"name": card.name, "fd": str(ours.fileno()), "qtest": str(qtest), **card.options}
-        self.nics.append(",".join(f"{key}={value}" for key, value in words.items()))
+        self._add(card, fd=str(ours.fileno()), qtest=str(qtest))
         self.ends.append(ours)
         return theirs
+
+    def add_vfio_user(self, card: Card) -> pathlib.Path:
+        """A card behind vfio-user-pci. @return the socket for QEMU to connect to, once the server has started"""
+        path = self.folder / f"{card.name}.vfio-user"
+        self._add(card, **{"vfio-user": str(path)})
+        self.sockets.append(path)
+        return path
+
+    def _add(self, card: Card, **way: str) -> None:
+        words = {"name": card.name, **way, **card.options}
+        self.nics.append(",".join(f"{key}={value}" for key, value in words.items()))
 
     def start(self) -> None:
         command = [str(self.chime), "serve", "--control", str(self.control_path)]
@@ -62,6 +73,10 @@ class Server:
                                             pass_fds=[end.fileno() for end in self.ends])
         for end in self.ends:
             end.close()
+        for _ in range(2000):  # in steps of 10 ms
+            if all(path.exists() for path in self.sockets) or self.process.poll() is not None:
+                break
+            time.sleep(0.01)
 
     def control(self, line: str) -> dict:
         """One command of the control socket, such as "link net0 down"."""
@@ -87,7 +102,8 @@ class Machine:
 
     def __init__(self, kernel: Kernel, folder: pathlib.Path, command: str, work: pathlib.Path,
                  memory: str = "1G", cpu: int | None = None, append: str = "", qemu_arguments: str = "",
-                 reboots: bool = False, namespace: str = ""):
+                 reboots: bool = False, namespace: str = "", emulator: qemu.Qemu | None = None):
+        self.emulator = emulator or qemu.installed()
         self.prefix = ["ip", "netns", "exec", namespace] if namespace else []
         self.kernel = kernel
         self.folder = folder
@@ -98,16 +114,21 @@ class Machine:
         self.append = append
         self.qemu_arguments = qemu_arguments
         self.reboots = reboots
-        self.cards: list[tuple[str, socket.socket]] = []
+        self.cards: list[tuple[str, socket.socket | pathlib.Path]] = []
         self.process: subprocess.Popen | None = None
         self.initramfs = folder / "initramfs"
         initramfs.make(kernel, work, command, self.initramfs)
 
     def insert(self, card: Card, server: Server) -> None:
-        self.cards.append((card.name, server.add(card, self.qtest)))
+        way = server.add_vfio_user(card) if self.emulator.vfio_user else server.add(card, self.qtest)
+        self.cards.append((card.name, way))
+
+    def ends(self) -> list[socket.socket]:
+        """Of sockets that QEMU inherits."""
+        return [way for _, way in self.cards if isinstance(way, socket.socket)]
 
     def arguments(self, interactive: bool) -> list[str]:
-        words = ["qemu-system-x86_64", "-nodefaults", "-no-user-config", "-display", "none",
+        words = [*self.emulator.command, "-nodefaults", "-no-user-config", "-display", "none",
                  "-machine", "q35,memory-backend=mem", "-accel", "tcg", "-cpu", "max", "-smp", "1",
                  "-object", f"memory-backend-memfd,id=mem,size={self.memory},share=on", "-m", self.memory,
                  "-kernel", str(self.kernel.image), "-initrd", str(self.initramfs),
@@ -116,18 +137,18 @@ class Machine:
                  "-qtest", f"unix:{self.qtest},server=on,wait=off", "-qtest-log", "/dev/null",
                  "-serial", "mon:stdio" if interactive else f"file:{self.console}"]
         words += [] if self.reboots else ["-no-reboot"]
-        for number, (name, end) in enumerate(self.cards, 3):
-            words += ["-device", f"x-pci-proxy-dev,id={name},fd={end.fileno()},addr={number:#x}"]
+        for number, (name, way) in enumerate(self.cards, 3):
+            words += self.emulator.device(name, number, way.fileno() if isinstance(way, socket.socket) else way)
         words += shlex.split(self.qemu_arguments)
         return self.prefix + (words if self.cpu is None else ["taskset", "-c", str(self.cpu), *words])
 
     def start(self, interactive: bool = False) -> None:
-        ends = [end.fileno() for _, end in self.cards]
         quiet = None if interactive else subprocess.DEVNULL
         with (self.folder / "qemu.log").open("wb") as log:
             self.process = subprocess.Popen(self.arguments(interactive), stdin=quiet, stdout=quiet,
-                                            stderr=None if interactive else log, pass_fds=ends)
-        for _, end in self.cards:
+                                            stderr=None if interactive else log,
+                                            pass_fds=[end.fileno() for end in self.ends()])
+        for end in self.ends():
             end.close()
 
     def wait(self, timeout: float) -> int:

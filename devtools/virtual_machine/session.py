@@ -9,6 +9,7 @@ import time
 from .kernel import Kernel
 from .machine import Machine
 from .ports import Ports
+from .qemu import Qemu
 
 # Runs what comes, a line of base64 a script, each in a subshell: a new shell would take an emulated CPU a tenth of a second.
 # The answer lies between two lines that no output holds by chance.
@@ -35,7 +36,8 @@ class Session:
     """One machine with a prompt for programs: `run` returns what a script wrote."""
 
     def __init__(self, kernel: Kernel, folder: pathlib.Path, work: pathlib.Path, memory: str = "1G",
-                 cpu: int | None = None, reboots: bool = False, append: str = "", namespace: str = "", qemu_arguments: str = ""):
+                 cpu: int | None = None, reboots: bool = False, append: str = "", namespace: str = "", qemu_arguments: str = "",
+                 emulator: Qemu | None = None):
         self.port = folder / "agent"
         self.listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         self.listener.bind(str(self.port))
@@ -43,7 +45,8 @@ class Session:
         self.ports = Ports(folder)
         self.machine = Machine(kernel, folder, AGENT, work, memory, cpu, f"loglevel=7 {append}", reboots=reboots,
                                namespace=namespace, qemu_arguments=f"-chardev socket,id=agent,path={self.port} "
-                               f"-serial chardev:agent {self.ports.qemu_arguments()} {qemu_arguments}")
+                               f"-serial chardev:agent {self.ports.qemu_arguments()} {qemu_arguments}",
+                               emulator=emulator)
         self.connection: socket.socket | None = None
         self.buffer = b""
         self.count = 0

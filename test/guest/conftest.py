@@ -17,6 +17,7 @@ pytest.register_assert_rewrite("frames", "port", "rss", "loop", "errors", "atomi
 from guest_channel import GuestChannel  # noqa: E402
 from testpmd import Testpmd  # noqa: E402
 from virtual_machine import kernel as kernels  # noqa: E402
+from virtual_machine import qemu as qemus  # noqa: E402
 from virtual_machine.machine import Card, Server  # noqa: E402
 from virtual_machine.session import Session  # noqa: E402
 
@@ -26,6 +27,8 @@ FAULTS = re.compile(r"WARN|BUG|Oops|Call Trace|stall|hung task|lockup|failed|tim
 
 def pytest_addoption(parser):
     parser.addoption("--build", default=str(SOURCE / "build"), help="the Meson build folder")
+    parser.addoption("--qemu", choices=["installed", "newer"], default="installed",
+                     help="newer: of Debian's next release, whose cards are vfio-user-pci")
 
 
 def pytest_collection_modifyitems(items):
@@ -35,9 +38,11 @@ def pytest_collection_modifyitems(items):
 
 
 def pytest_configure(config):
-    """One kernel for all build folders of this tree: its package is large. Before pytest-xdist's workers want it."""
+    """One kernel, and one QEMU, for all build folders of this tree. Before pytest-xdist's workers want them."""
     if not hasattr(config, "workerinput"):
         kernels.fetch(SOURCE / "build" / "vm", print)
+        if config.getoption("--qemu") == "newer":
+            qemus.newer(SOURCE / "build" / "vm", print)
 
 
 @pytest.fixture(scope="session")
@@ -53,6 +58,12 @@ def build(request) -> pathlib.Path:
 @pytest.fixture(scope="session")
 def kernel(build) -> kernels.Kernel:
     return kernels.fetch(SOURCE / "build" / "vm", print)
+
+
+@pytest.fixture(scope="session")
+def emulator(request) -> qemus.Qemu:
+    newer = request.config.getoption("--qemu") == "newer"
+    return qemus.newer(SOURCE / "build" / "vm", print) if newer else qemus.installed()
 
 
 class Guest:
@@ -102,7 +113,7 @@ def guest_testpmd(guest: Guest, build: pathlib.Path, devices: list[str], options
 
 
 @pytest.fixture(scope="module")
-def boot(build, kernel, cpu, tmp_path_factory):
+def boot(build, kernel, cpu, emulator, tmp_path_factory):
     """Boots a guest: boot([("net0", {"wire": "loop"})], eal="--vdev ...")."""
     started = []
 
@@ -111,7 +122,7 @@ def boot(build, kernel, cpu, tmp_path_factory):
         folder = tmp_path_factory.mktemp("guest")
         server = Server(build / "app" / "chime" / "chime", folder, eal, cpu, namespace)
         session = Session(kernel, folder, SOURCE, cpu=cpu, reboots=reboots, append=append,
-                          namespace=namespace)
+                          namespace=namespace, emulator=emulator)
         started.append((session, server))
         for name, options in cards:
             session.machine.insert(Card(name, **options), server)

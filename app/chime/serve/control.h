@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/file_descriptor.h"
+#include "listener.h"
 #include "nic.h"
 
 namespace chime::serve {
@@ -21,9 +22,6 @@ namespace chime::serve {
 class Control {
  public:
   static Result<Control> listen(const std::string& path);
-  Control(Control&&) = default;
-  Control& operator=(Control&&) = default;
-  ~Control();
 
   /// Descriptors to wait for.
   std::vector<int> descriptors() const;
@@ -31,10 +29,9 @@ class Control {
   unsigned serve(const std::vector<Owned<Nic>>& nics, wire::Factory& wires);
 
  private:
-  Control() = default;
+  explicit Control(Listener listener) noexcept : listener_(std::move(listener)) {}
 
-  std::string path_;
-  FileDescriptor listener_;
+  Listener listener_;
   std::map<int, std::pair<FileDescriptor, std::string>> clients_;
 };
 

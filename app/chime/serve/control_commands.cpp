@@ -90,7 +90,7 @@ Json counters(Nic& nic, wire::Factory& wires) {
                       {"lost_by_fault", wire->injected.lost}};
   }
   answer["interrupts"] = {{"delivered", nic.function().interrupts().delivered()},
-                          {"lost", nic.function().interrupts().lost() + nic.qtest().lost()}};
+                          {"lost", nic.function().interrupts().lost() + nic.undelivered()}};
   answer["errors"] = nic.errors();
   return answer;
 }

@@ -6,18 +6,26 @@
 
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 namespace chime::serve {
+namespace {
+
+unsigned long long number(std::uint64_t value) noexcept {
+  return value;
+}
+
+}  // namespace
 
 GuestMemory::~GuestMemory() {
   release(regions_);
 }
 
 void GuestMemory::release(Regions& regions) noexcept {
-  for (Region& region : regions) {
-    if (region.data) munmap(region.data, region.size);
-    region = {};
+  for (Region& region : regions.used()) {
+    if (region.data) munmap(region.data, region.piece.size);
   }
+  regions.count = 0;
 }
 
 void GuestMemory::clear() noexcept {
@@ -25,63 +33,114 @@ void GuestMemory::clear() noexcept {
   ++generation_;
 }
 
-Result<> GuestMemory::replace(const ProxySysmem& map, std::span<const int> descriptors) noexcept {
-  Regions next;
-  if (descriptors.size() > next.size()) {
-    clear();
-    return fail(EINVAL, "the guest's memory has %zu regions; there is room for %u", descriptors.size(),
-                proxy_regions);
+/// Checks a piece and writes it down; it is not mapped yet.
+Result<> GuestMemory::append(Regions& regions, const MemoryPiece& piece, int descriptor) noexcept {
+  const std::size_t i = regions.count;
+  if (i == regions.all.size()) {
+    return fail(ENOSPC, "the guest's memory has more than %zu regions", regions.all.size());
   }
-  for (std::size_t i = 0; i < descriptors.size(); ++i) {
-    struct stat file;
-    if (fstat(descriptors[i], &file) != 0 || file.st_size < 0) {
-      clear();
-      return fail(errno, "the guest's memory region %zu: %s", i, std::strerror(errno));
-    }
-    next[i] = {nullptr, map.address[i], map.size[i], map.offset[i], file.st_dev, file.st_ino};
-    const auto length = static_cast<std::uint64_t>(file.st_size);
-    const auto offset = static_cast<std::uint64_t>(map.offset[i]);
-    if (map.size[i] == 0 || map.offset[i] < 0 || offset > length || map.size[i] > length - offset ||
-        map.address[i] + map.size[i] < map.address[i]) {
-      clear();
-      return fail(EINVAL, "the guest's memory region %zu (%#llx bytes at %#llx of a file of %#llx) is none",
-                  i, static_cast<unsigned long long>(map.size[i]), static_cast<unsigned long long>(offset),
-                  static_cast<unsigned long long>(length));
-    }
-    for (std::size_t j = 0; j < i; ++j) {
-      if (!next[i].overlaps(next[j])) continue;
-      clear();
+  struct stat file;
+  if (fstat(descriptor, &file) != 0 || file.st_size < 0) {
+    return fail(errno, "the guest's memory region %zu: %s", i, std::strerror(errno));
+  }
+  const auto length = static_cast<std::uint64_t>(file.st_size);
+  const auto offset = static_cast<std::uint64_t>(piece.offset);
+  if (piece.size == 0 || piece.offset < 0 || offset > length || piece.size > length - offset ||
+      piece.address + piece.size < piece.address) {
+    return fail(EINVAL, "the guest's memory region %zu (%#llx bytes at %#llx of a file of %#llx) is none", i,
+                number(piece.size), number(offset), number(length));
+  }
+  const Region region{nullptr, piece, file.st_dev, file.st_ino};
+  for (std::size_t j = 0; j < i; ++j) {
+    if (region.overlaps(regions.all[j])) {
       return fail(EINVAL, "the guest's memory regions %zu and %zu overlap at %#llx", j, i,
-                  static_cast<unsigned long long>(map.address[i]));
+                  number(piece.address));
     }
   }
-  bool changed = false;
-  for (std::size_t i = 0; i < next.size(); ++i) changed |= !next[i].same_piece(regions_[i]);
+  regions.all[i] = region;
+  regions.count = i + 1;
+  return {};
+}
+
+Result<> GuestMemory::map_region(Region& region, int descriptor) noexcept {
+  void* const data =
+      mmap(nullptr, region.piece.size, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, region.piece.offset);
+  if (data == MAP_FAILED) {
+    return fail(errno, "mapping the guest's memory region of %#llx bytes at %#llx: %s",
+                number(region.piece.size), number(region.piece.address), std::strerror(errno));
+  }
+  region.data = static_cast<std::byte*>(data);
+  return {};
+}
+
+Result<> GuestMemory::replace(std::span<const MemoryPiece> pieces,
+                              std::span<const int> descriptors) noexcept {
+  Regions next;
+  for (std::size_t i = 0; i < pieces.size(); ++i) {
+    if (auto added = append(next, pieces[i], descriptors[i]); !added) {
+      clear();
+      return added;
+    }
+  }
+  bool changed = next.count != regions_.count;
+  for (std::size_t i = 0; i < next.count; ++i) changed |= !next.all[i].same_piece(regions_.all[i]);
   if (!changed) return {};
 
-  for (std::size_t i = 0; i < descriptors.size(); ++i) {
-    void* data =
-        mmap(nullptr, next[i].size, PROT_READ | PROT_WRITE, MAP_SHARED, descriptors[i], next[i].offset);
-    if (data == MAP_FAILED) {
-      const int error = errno;
+  for (std::size_t i = 0; i < next.count; ++i) {
+    if (auto mapped = map_region(next.all[i], descriptors[i]); !mapped) {
       release(next);
       clear();
-      return fail(error, "mapping the guest's memory region %zu of %#llx bytes: %s", i,
-                  static_cast<unsigned long long>(map.size[i]), std::strerror(error));
+      return mapped;
     }
-    next[i].data = static_cast<std::byte*>(data);
   }
-  release(regions_);
+  clear();
   regions_ = next;
+  return {};
+}
+
+Result<> GuestMemory::add(const MemoryPiece& piece, int descriptor) noexcept {
+  if (auto added = append(regions_, piece, descriptor); !added) return added;
+  if (auto mapped = map_region(regions_.all[regions_.count - 1], descriptor); !mapped) {
+    --regions_.count;
+    return mapped;
+  }
   ++generation_;
   return {};
 }
 
+Result<> GuestMemory::remove(std::uint64_t address, std::uint64_t size) noexcept {
+  const Region range{nullptr, {address, size, 0}, 0, 0};
+  if (size == 0 || address + size < address) {
+    return fail(EINVAL, "%#llx bytes at %#llx are no range of the guest's memory", number(size),
+                number(address));
+  }
+  for (const Region& region : regions_.used()) {
+    const MemoryPiece& piece = region.piece;
+    if (range.overlaps(region) &&
+        (piece.address < address || piece.size > size - (piece.address - address))) {
+      return fail(EINVAL, "of the guest's memory region of %#llx bytes at %#llx only a part is to go",
+                  number(piece.size), number(piece.address));
+    }
+  }
+  for (std::size_t i = 0; i < regions_.count;) {
+    Region& region = regions_.all[i];
+    if (!range.overlaps(region)) {
+      ++i;
+      continue;
+    }
+    munmap(region.data, region.piece.size);
+    region = std::exchange(regions_.all[--regions_.count], {});
+    ++generation_;
+  }
+  return {};
+}
+
 std::byte* GuestMemory::map(std::uint64_t address, std::size_t length) noexcept {
-  for (const Region& region : regions_) {
-    if (address < region.address || address - region.address >= region.size) continue;
-    const std::uint64_t offset = address - region.address;
-    return length <= region.size - offset ? region.data + offset : nullptr;
+  for (const Region& region : regions_.used()) {
+    const MemoryPiece& piece = region.piece;
+    if (address < piece.address || address - piece.address >= piece.size) continue;
+    const std::uint64_t offset = address - piece.address;
+    return length <= piece.size - offset ? region.data + offset : nullptr;
   }
   return nullptr;
 }

@@ -5,6 +5,9 @@
 #include <cstdio>
 #include <sstream>
 
+#include "proxy_device.h"
+#include "vfio_device.h"
+
 namespace chime::serve {
 namespace {
 
@@ -55,6 +58,8 @@ Result<NicOptions> NicOptions::parse(const std::string& text) {
     if (value.empty()) return fail(EINVAL, "--nic %s: '%s' has no value", text.c_str(), key.c_str());
     if (key == "name") {
       options.name = value;
+    } else if (key == "vfio-user") {
+      options.vfio_user = value;
     } else if (key == "fd") {
       const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), options.fd);
       if (error != std::errc() || end != value.data() + value.size() || options.fd < 0) {
@@ -71,11 +76,14 @@ Result<NicOptions> NicOptions::parse(const std::string& text) {
       if (!mac) return fail(mac.error());
       options.mac = *mac;
     } else {
-      return fail(EINVAL, "--nic %s=: unknown; there are name, fd, qtest, wire, profile, mac", key.c_str());
+      return fail(EINVAL, "--nic %s=: unknown; there are name, vfio-user, fd, qtest, wire, profile, mac",
+                  key.c_str());
     }
   }
-  if (options.name.empty() || options.fd < 0 || options.qtest.empty()) {
-    return fail(EINVAL, "--nic %s: name, fd and qtest are needed", text.c_str());
+  const bool proxy = options.fd >= 0 && !options.qtest.empty();
+  const bool vfio = !options.vfio_user.empty() && options.fd < 0 && options.qtest.empty();
+  if (options.name.empty() || proxy == vfio) {
+    return fail(EINVAL, "--nic %s: name and either vfio-user, or fd and qtest, are needed", text.c_str());
   }
   return options;
 }
@@ -85,7 +93,7 @@ void FindingsToStderr::report(const model::Finding& finding) noexcept {
   std::fprintf(stderr, "%s: %s %s: %s\n", name_.c_str(), word(finding.severity), finding.rule, finding.text);
 }
 
-Result<Owned<Nic>> Nic::create(const NicOptions& options, Qtest& qtest, wire::Factory& wires,
+Result<Owned<Nic>> Nic::create(const NicOptions& options, Qtest* qtest, wire::Factory& wires,
                                wire::Executor& executor) {
   auto nic = std::make_unique<Nic>(options, qtest);
   auto profile = profile_of(options.profile);
@@ -97,13 +105,27 @@ Result<Owned<Nic>> Nic::create(const NicOptions& options, Qtest& qtest, wire::Fa
   if (!wire) return fail(wire.error().within("%s", options.name.c_str()));
   nic->wire_ = std::move(*wire);
   if (auto ready = nic->wire_->ready(); !ready) return fail(ready.error().within("%s", options.name.c_str()));
+  model::pci::MessageTarget* interrupts = &nic->vectors_;
+  if (qtest) interrupts = qtest;
   auto function = model::pci::Function::create(
-      nic->profile_, {nic->memory_, qtest, *nic->wire_, nic->clock_, nic->findings_});
+      nic->profile_, {nic->memory_, *interrupts, *nic->wire_, nic->clock_, nic->findings_});
   if (!function) return fail(function.error().within("%s", options.name.c_str()));
   nic->function_ = std::move(*function);
   nic->wire_->begin();
-  nic->device_ = std::make_unique<ProxyDevice>(FileDescriptor(options.fd), *nic->function_, nic->memory_);
+  if (auto connected = nic->connect(); !connected)
+    return fail(connected.error().within("%s", options.name.c_str()));
   return nic;
+}
+
+Result<> Nic::connect() {
+  if (qtest_) {
+    device_ = std::make_unique<ProxyDevice>(FileDescriptor(options_.fd), *function_, memory_);
+    return {};
+  }
+  auto listener = Listener::listen(options_.vfio_user);
+  if (!listener) return fail(listener.error());
+  device_ = std::make_unique<VfioDevice>(std::move(*listener), *function_, memory_, vectors_, findings_);
+  return {};
 }
 
 Result<unsigned> Nic::serve() noexcept {
@@ -115,6 +137,7 @@ Result<unsigned> Nic::serve() noexcept {
       // The guest is gone, and its memory with it.
       function_->reset();
       memory_.clear();
+      vectors_.take_all();
       return fail(served.error());
     }
     work = *served;

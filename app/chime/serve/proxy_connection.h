@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -9,11 +8,12 @@
 
 #include "base/error.h"
 #include "base/file_descriptor.h"
+#include "message_stream.h"
 #include "proxy_message.h"
 
 namespace chime::serve {
 
-/// One end of the stream socket to QEMU: whole messages in, answers out. Messages are not trusted.
+/// Messages of x-pci-proxy-dev and the answers to them.
 class ProxyConnection {
  public:
   struct Message {
@@ -22,31 +22,16 @@ class ProxyConnection {
     std::span<const int> descriptors;  ///< closed when the next message is asked for
   };
 
-  explicit ProxyConnection(FileDescriptor socket) noexcept : socket_(std::move(socket)) {}
-  ~ProxyConnection();
-  ProxyConnection(const ProxyConnection&) = delete;
-  ProxyConnection& operator=(const ProxyConnection&) = delete;
+  explicit ProxyConnection(FileDescriptor socket) noexcept;
 
-  int fd() const noexcept { return socket_.get(); }
+  int fd() const noexcept { return stream_.fd(); }
 
-  /// The next message, nothing while it has not come whole. Never blocks.
-  /// @return EPIPE: QEMU is gone; EPROTO: what came is no message, the connection is of no more use
+  /// As MessageStream::next.
   Result<std::optional<Message>> next() noexcept;
   Result<> answer(std::uint64_t value) noexcept;
 
  private:
-  void drop() noexcept;
-  Result<bool> fill(std::size_t bytes) noexcept;
-  bool take_descriptors(std::span<const int> came) noexcept;
-  void close_descriptors() noexcept;
-
-  FileDescriptor socket_;
-  std::array<std::byte, sizeof(ProxyHeader) + proxy_largest> buffer_;
-  std::size_t filled_ = 0;
-  std::size_t handed_out_ = 0;  ///< bytes of the message that was, at the buffer's beginning
-  std::array<int, proxy_regions> descriptors_;
-  std::size_t descriptor_count_ = 0;
-  std::size_t descriptors_at_ = 0;  ///< in buffer_: a byte of the message that they came with
+  MessageStream stream_;
 };
 
 }  // namespace chime::serve

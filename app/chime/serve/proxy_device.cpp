@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "proxy_device.h"
 
+#include <array>
 #include <cstring>
 
 namespace chime::serve {
@@ -35,7 +36,7 @@ Result<> ProxyDevice::execute(const ProxyConnection::Message& message) noexcept 
     case ProxyCommand::sync_sysmem: {
       auto map = payload_as<ProxySysmem>(message);
       if (!map) return fail(map.error());
-      return memory_.replace(*map, message.descriptors);
+      return replace_memory(*map, message.descriptors);
     }
     case ProxyCommand::set_irqfd:
       return {};  // INTx, which the function never raises
@@ -54,6 +55,13 @@ Result<> ProxyDevice::execute(const ProxyConnection::Message& message) noexcept 
       break;
   }
   return fail(EPROTO, "message %d is none that QEMU's proxy sends", static_cast<int>(message.command));
+}
+
+Result<> ProxyDevice::replace_memory(const ProxySysmem& map, std::span<const int> descriptors) noexcept {
+  std::array<MemoryPiece, proxy_regions> pieces;
+  for (std::size_t i = 0; i < descriptors.size(); ++i)
+    pieces[i] = {map.address[i], map.size[i], map.offset[i]};
+  return memory_.replace(std::span(pieces).first(descriptors.size()), descriptors);
 }
 
 Result<> ProxyDevice::access_config(const ProxyConnection::Message& message, bool write) noexcept {

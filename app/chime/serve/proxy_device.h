@@ -7,26 +7,22 @@
 #include "guest_memory.h"
 #include "model/pci/function.h"
 #include "proxy_connection.h"
+#include "transport.h"
 
 namespace chime::serve {
 
-/// Makes QEMU's messages accesses to a PCI function. The seam of the transport: another one (vfio-user) would
-/// call the same functions.
-class ProxyDevice {
+/// Makes the messages of QEMU's x-pci-proxy-dev accesses to a PCI function.
+class ProxyDevice final : public Transport {
  public:
   ProxyDevice(FileDescriptor socket, model::pci::Function& function, GuestMemory& memory) noexcept
       : connection_(std::move(socket)), function_(function), memory_(memory) {}
 
-  int fd() const noexcept { return connection_.fd(); }
-  /// Messages served at once: other cards want their turn.
-  static constexpr unsigned most = 64;
-
-  /// Serves what has come, at most so many messages. @return messages served; EPIPE: QEMU is gone; EPROTO:
-  /// what came makes no sense
-  Result<unsigned> serve() noexcept;
+  int fd() const noexcept override { return connection_.fd(); }
+  Result<unsigned> serve() noexcept override;
 
  private:
   Result<> execute(const ProxyConnection::Message& message) noexcept;
+  Result<> replace_memory(const ProxySysmem& map, std::span<const int> descriptors) noexcept;
   Result<> access_config(const ProxyConnection::Message& message, bool write) noexcept;
   Result<> access_bar(const ProxyConnection::Message& message, bool write) noexcept;
 

@@ -68,12 +68,13 @@ int run(const ServeOptions& options) {
 
 void add_serve(CLI::App& app, int& status) {
   static ServeOptions options;
-  CLI::App* const command =
-      app.add_subcommand("serve", "Serves software HCAs to QEMU guests as PCI functions (x-pci-proxy-dev).");
+  CLI::App* const command = app.add_subcommand(
+      "serve", "Serves software HCAs to QEMU guests as PCI functions (vfio-user-pci, x-pci-proxy-dev).");
   command
       ->add_option("--nic", options.nics,
-                   "name=NAME,fd=N,qtest=PATH[,wire=loop|cable:NAME|tap:IF|ETHDEV]"
-                   "[,profile=NAME|/FILE][,mac=M]; once a card")
+                   "name=NAME,vfio-user=PATH[,wire=loop|cable:NAME|tap:IF|ETHDEV]"
+                   "[,profile=NAME|/FILE][,mac=M]; once a card. QEMU before 10.1: fd=N,qtest=PATH instead of "
+                   "vfio-user")
       ->required()
       ->delimiter('\0');
   command->add_option("--control", options.control, "path of a socket for link, faults, health and counters");

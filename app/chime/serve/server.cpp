@@ -27,9 +27,7 @@ Result<Owned<Server>> Server::create(const std::vector<NicOptions>& nics, const 
   if (!wires) return fail(wires.error());
   server->wires_ = std::move(*wires);
   for (const NicOptions& options : nics) {
-    Owned<Qtest>& qtest = server->qtests_[options.qtest];
-    if (!qtest) qtest = std::make_unique<Qtest>(options.qtest);
-    auto nic = Nic::create(options, *qtest, *server->wires_, *server);
+    auto nic = Nic::create(options, server->qtest_of(options), *server->wires_, *server);
     if (!nic) return fail(nic.error());
     server->nics_.push_back(std::move(*nic));
   }
@@ -39,6 +37,14 @@ Result<Owned<Server>> Server::create(const std::vector<NicOptions>& nics, const 
     server->control_ = std::move(*listening);
   }
   return server;
+}
+
+/// @return none for a card that has other interrupts
+Qtest* Server::qtest_of(const NicOptions& options) {
+  if (options.qtest.empty()) return nullptr;
+  Owned<Qtest>& qtest = qtests_[options.qtest];
+  if (!qtest) qtest = std::make_unique<Qtest>(options.qtest);
+  return qtest.get();
 }
 
 unsigned Server::round(int& status) {

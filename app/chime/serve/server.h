@@ -26,6 +26,7 @@ class Server final : private wire::Executor {
 
  private:
   void call(void (*function)(void*), void* argument) noexcept override { function(argument); }
+  Qtest* qtest_of(const NicOptions& options);
   unsigned round(int& status);
   void serve_control();
   void wait();

@@ -9,7 +9,9 @@ Msix::Msix(const ConfigSpace& config, MessageTarget& target, unsigned vectors) n
 }
 
 void Msix::raise(unsigned vector) noexcept {
-  if (vector >= vectors_ || !config_.msix_enabled()) {
+  if (target_.keeps_table()) {
+    ++(target_.signal(vector) ? delivered_ : lost_);
+  } else if (vector >= vectors_ || !config_.msix_enabled()) {
     ++lost_;
   } else if (masked(vector)) {
     pending_[vector] = true;

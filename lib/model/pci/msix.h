@@ -14,6 +14,12 @@ class MessageTarget {
  public:
   virtual ~MessageTarget() = default;
   virtual void write(std::uint64_t address, std::uint32_t data) noexcept = 0;
+
+  /// Whether the host has the MSI-X table itself and never writes the function's, as with VFIO: then it wants
+  /// to hear of vectors, and masks them.
+  virtual bool keeps_table() const noexcept { return false; }
+  /// To one that keeps the table. @return false: nobody listens to this vector
+  virtual bool signal(unsigned vector) noexcept { return static_cast<void>(vector), false; }
 };
 
 /// MSI-X table and pending bits (PCI Local Bus 3.0, 6.8.2). Delivers what the card raises, or holds it as

@@ -74,7 +74,7 @@ class Cards : public ::testing::Test {
     options.wire = "cable:c";
     options.fd = dup(end.get());
     options.qtest = "/nowhere/qtest";
-    auto nic = Nic::create(options, qtest, *wires, direct);
+    auto nic = Nic::create(options, &qtest, *wires, direct);
     if (!nic) throw std::runtime_error(nic.error().text);
     nics.push_back(std::move(*nic));
   }

@@ -20,7 +20,8 @@ Qemu::Qemu() {
   other_ = FileDescriptor(ends[1]);
 }
 
-void Qemu::send_bytes(std::span<const std::byte> bytes, std::vector<int> descriptors) {
+void send_with_descriptors(int socket, std::span<const std::byte> bytes,
+                           const std::vector<int>& descriptors) {
   iovec part{const_cast<std::byte*>(bytes.data()), bytes.size()};
   std::vector<char> control(CMSG_SPACE(descriptors.size() * sizeof(int)));
   msghdr header{};
@@ -35,7 +36,11 @@ void Qemu::send_bytes(std::span<const std::byte> bytes, std::vector<int> descrip
     c->cmsg_len = CMSG_LEN(descriptors.size() * sizeof(int));
     std::memcpy(CMSG_DATA(c), descriptors.data(), descriptors.size() * sizeof(int));
   }
-  EXPECT_EQ(sendmsg(ours_.get(), &header, MSG_NOSIGNAL), static_cast<ssize_t>(bytes.size()));
+  EXPECT_EQ(sendmsg(socket, &header, MSG_NOSIGNAL), static_cast<ssize_t>(bytes.size()));
+}
+
+void Qemu::send_bytes(std::span<const std::byte> bytes, std::vector<int> descriptors) {
+  send_with_descriptors(ours_.get(), bytes, descriptors);
 }
 
 void Qemu::send(ProxyCommand command, std::span<const std::byte> payload, std::vector<int> descriptors) {

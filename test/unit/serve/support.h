@@ -35,6 +35,9 @@ inline ProxySysmem one_region(std::uint64_t size) {
 /// Open descriptors of this process: none may leak.
 std::size_t open_descriptors();
 
+/// @param descriptors sent with the bytes
+void send_with_descriptors(int socket, std::span<const std::byte> bytes, const std::vector<int>& descriptors);
+
 class Qemu {
  public:
   Qemu();
