@@ -20,37 +20,36 @@ sys.path.insert(0, str(SOURCE / "devtools"))
 
 import iperf3  # noqa: E402
 from virtual_machine import kernel as kernels  # noqa: E402
-from virtual_machine import qemu  # noqa: E402
-from virtual_machine.machine import Card, Server  # noqa: E402
-from virtual_machine.session import Session  # noqa: E402
+from virtual_machine import qemu as qemus  # noqa: E402
+from virtual_machine import session as sessions  # noqa: E402
+from virtual_machine.machine import Card  # noqa: E402
 
 HOST, GUEST = "10.2.0.2", "10.2.0.1"
 STREAM_SECONDS = 2
 COMMANDS = 200
 
 
+def tools(build: str) -> tuple[kernels.Kernel, qemus.Qemu]:
+    """The guests' kernel, and the QEMU for all of them: the newer one, whose cards are quicker."""
+    folder = pathlib.Path(build) / "vm"
+    return kernels.fetch(folder, say), qemus.newer(folder, say)
+
+
 class Guest:
     """One guest with one network device, and a namespace with the tap that it is connected to."""
 
-    def __init__(self, stack: contextlib.ExitStack, build: str, kernel: kernels.Kernel, driver: str,
-                 emulator: qemu.Qemu | None = None, cpus: tuple[int, int] = (0, 0)):
+    def __init__(self, stack: contextlib.ExitStack, build: str, driver: str):
         self._namespace = f"chime-bench-{os.getpid()}-{driver}"
         self._host = ["ip", "netns", "exec", self._namespace]
         subprocess.run(["ip", "netns", "add", self._namespace], check=True)
         stack.callback(subprocess.run, ["ip", "netns", "del", self._namespace], check=True)
         folder = pathlib.Path(stack.enter_context(tempfile.TemporaryDirectory()))
-        server = None
         device = {"e1000e": "e1000e", "virtio_net": "virtio-net-pci"}.get(driver)
         arguments = f"-netdev tap,id=net,ifname=tap0,script=no,downscript=no -device {device},netdev=net" if device else ""
-        self.session = Session(kernel, folder, SOURCE, cpu=cpus[0], namespace=self._namespace, qemu_arguments=arguments,
-                               emulator=emulator)
-        stack.callback(self.session.stop)
-        if not device:
-            server = Server(pathlib.Path(build) / "app/chime/chime", folder, "", cpus[1], self._namespace)
-            self.session.machine.insert(Card("net0", wire="tap:tap0"), server)
-            server.start()
-            stack.callback(server.stop)
-        self.session.start()
+        kernel, emulator = tools(build)
+        self.session, _ = sessions.boot(stack, pathlib.Path(build), kernel, folder, SOURCE,
+                                        [] if device else [Card("net0", wire="tap:tap0")], namespace=self._namespace,
+                                        emulator=emulator, qemu_arguments=arguments)
         self.session.run(f"""
             set -e
             modprobe {driver}
@@ -79,16 +78,12 @@ class Guest:
         return float(self.session.run(f"cat {folder}/average").split()[0]) / 1e3
 
 
-def posting(stack: contextlib.ExitStack, build: str, results: str, kernel: kernels.Kernel) -> list[Figure]:
+def posting(stack: contextlib.ExitStack, build: str, results: str) -> list[Figure]:
     """Posting and polling a fetch-and-add: Chime's private API beside rdma-core, which needs a card to have a queue pair."""
     folder = pathlib.Path(stack.enter_context(tempfile.TemporaryDirectory()))
-    session = Session(kernel, folder, SOURCE, cpu=0)
-    stack.callback(session.stop)
-    server = Server(pathlib.Path(build) / "app/chime/chime", folder)
-    session.machine.insert(Card("net0", wire="loop"), server)
-    server.start()
-    stack.callback(server.stop)
-    session.start()
+    kernel, emulator = tools(build)
+    session, _ = sessions.boot(stack, pathlib.Path(build), kernel, folder, SOURCE, [Card("net0", wire="loop")],
+                               emulator=emulator)
     session.run("set -e; modprobe mlx5_ib; modprobe ib_uverbs; ip link set eth0 up")
     theirs = json.loads(session.run(f"{build}/test/bench/verbs_posting_cost"))["cases"]
     ours = [case for case in programs.run(build, results, "posting_cost")["cases"] if case["local"]]
@@ -102,14 +97,13 @@ def posting(stack: contextlib.ExitStack, build: str, results: str, kernel: kerne
 
 def guest(build: str, results: str, rounds: int, seconds: float) -> list[Figure]:
     del seconds
-    kernel = kernels.fetch(pathlib.Path(build) / "vm", say)
     drivers = ("mlx5_core", "e1000e", "virtio_net")
     taken: dict[tuple[str, str], list[float]] = {}
     with contextlib.ExitStack() as stack:
         guests = {}
         for driver in drivers:
             say(f"  a guest with {driver} boots")
-            guests[driver] = Guest(stack, build, kernel, driver)
+            guests[driver] = Guest(stack, build, driver)
         commands = Samples.of([guests["mlx5_core"].command_latency()])
         for _ in counted(rounds, "guests"):
             for driver, one in guests.items():
@@ -124,5 +118,5 @@ def guest(build: str, results: str, rounds: int, seconds: float) -> list[Figure]
                                   Samples.of(taken[peer, what]), goal))
     say("  a guest for rdma-core boots")
     with contextlib.ExitStack() as stack:
-        figures += posting(stack, build, results, kernel)
+        figures += posting(stack, build, results)
     return figures

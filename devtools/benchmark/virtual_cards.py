@@ -9,6 +9,7 @@ import sys
 import tempfile
 import time
 
+import guests
 from progress import rounds as counted
 from progress import say
 from samples import Figure, Samples
@@ -18,9 +19,8 @@ sys.path += [str(SOURCE / "devtools"), str(SOURCE / "test" / "system"), str(SOUR
 
 from guest_channel import GuestChannel  # noqa: E402
 from testpmd import InteractiveTestpmd, environment  # noqa: E402
-from virtual_machine import kernel as kernels  # noqa: E402
-from virtual_machine.machine import Card, Server  # noqa: E402
-from virtual_machine.session import Session  # noqa: E402
+from virtual_machine import session as sessions  # noqa: E402
+from virtual_machine.machine import Card  # noqa: E402
 
 CARDS = range(2)
 # One CPU: both of testpmd's threads on it.
@@ -47,15 +47,10 @@ class Guest:
 
     def __init__(self, stack: contextlib.ExitStack, build: str):
         folder = pathlib.Path(stack.enter_context(tempfile.TemporaryDirectory()))
-        server = Server(pathlib.Path(build) / "app/chime/chime", folder, cpu=0)
         self._environment = environment(build)
-        self._session = Session(kernels.fetch(pathlib.Path(build) / "vm", say), folder, SOURCE, cpu=0)
-        stack.callback(self._session.stop)
-        for number in CARDS:
-            self._session.machine.insert(Card(f"net{number}", wire="cable:bench"), server)
-        server.start()
-        stack.callback(server.stop)
-        self._session.start()
+        kernel, emulator = guests.tools(build)
+        cards = [Card(f"net{number}", wire="cable:bench") for number in CARDS]
+        self._session, _ = sessions.boot(stack, pathlib.Path(build), kernel, folder, SOURCE, cards, emulator=emulator)
         self._session.run("""
             set -e
             modprobe mlx5_core prof_sel=1; modprobe mlx5_ib; modprobe ib_uverbs

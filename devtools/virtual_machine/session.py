@@ -2,12 +2,13 @@
 """A guest that stays up and runs one script after the other, over its second serial port."""
 
 import base64
+import contextlib
 import pathlib
 import socket
 import time
 
 from .kernel import Kernel
-from .machine import Machine
+from .machine import Card, Machine, Server
 from .ports import Ports
 from .qemu import Qemu
 
@@ -104,3 +105,25 @@ class Session:
                 end.close()
         self.ports.close()
         self.machine.stop()
+
+
+def boot(stack: contextlib.ExitStack, build: pathlib.Path, kernel: Kernel, folder: pathlib.Path, work: pathlib.Path,
+         cards: list[Card], eal: str = "", cpus: tuple[int | None, int | None] = (0, 0), namespace: str = "",
+         **options) -> tuple[Session, Server | None]:
+    """A guest that is up, and what serves its cards, both ended by `stack`; @param cpus of guest and cards, @param options
+    Session's"""
+    session = Session(kernel, folder, work, cpu=cpus[0], namespace=namespace, **options)
+    server = Server(build / "app" / "chime" / "chime", folder, eal, cpus[1], namespace) if cards else None
+
+    def stop() -> None:
+        session.stop()  # first: cards end with their guest
+        if server:
+            server.stop()
+
+    stack.callback(stop)
+    for card in cards:
+        session.machine.insert(card, server)
+    if server:
+        server.start()
+    session.start()
+    return session, server

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Fixtures of the guest tests. Run: /usr/bin/python3 -B -m pytest test/guest --build BUILDDIR -n 2 --dist loadfile"""
+import contextlib
 import os
 import pathlib
 import re
@@ -18,8 +19,8 @@ from guest_channel import GuestChannel  # noqa: E402
 from testpmd import Testpmd  # noqa: E402
 from virtual_machine import kernel as kernels  # noqa: E402
 from virtual_machine import qemu as qemus  # noqa: E402
+from virtual_machine import session as sessions  # noqa: E402
 from virtual_machine.machine import Card, Server  # noqa: E402
-from virtual_machine.session import Session  # noqa: E402
 
 # What the kernel says of a card that is well; anything else that looks like this is a fault.
 FAULTS = re.compile(r"WARN|BUG|Oops|Call Trace|stall|hung task|lockup|failed|timeout|timed out|corrupt|error", re.IGNORECASE)
@@ -38,11 +39,10 @@ def pytest_collection_modifyitems(items):
 
 
 def pytest_configure(config):
-    """One kernel, and one QEMU, for all build folders of this tree. Before pytest-xdist's workers want them."""
+    """One kernel and one newer QEMU for all build folders of this tree. Before pytest-xdist's workers want them."""
     if not hasattr(config, "workerinput"):
         kernels.fetch(SOURCE / "build" / "vm", print)
-        if config.getoption("--qemu") == "newer":
-            qemus.newer(SOURCE / "build" / "vm", print)
+        qemus.newer(SOURCE / "build" / "vm", print)
 
 
 @pytest.fixture(scope="session")
@@ -61,15 +61,20 @@ def kernel(build) -> kernels.Kernel:
 
 
 @pytest.fixture(scope="session")
+def newer() -> qemus.Qemu:
+    """The QEMU whose cards are vfio-user-pci."""
+    return qemus.newer(SOURCE / "build" / "vm", print)
+
+
+@pytest.fixture(scope="session")
 def emulator(request) -> qemus.Qemu:
-    newer = request.config.getoption("--qemu") == "newer"
-    return qemus.newer(SOURCE / "build" / "vm", print) if newer else qemus.installed()
+    return request.getfixturevalue("newer") if request.config.getoption("--qemu") == "newer" else qemus.installed()
 
 
 class Guest:
     """A guest that is up, its cards, and the process that serves them."""
 
-    def __init__(self, session: Session, server: Server):
+    def __init__(self, session: sessions.Session, server: Server):
         self.session = session
         self.server = server
         self.run = session.run
@@ -114,23 +119,11 @@ def guest_testpmd(guest: Guest, build: pathlib.Path, devices: list[str], options
 
 @pytest.fixture(scope="module")
 def boot(build, kernel, cpu, emulator, tmp_path_factory):
-    """Boots a guest: boot([("net0", {"wire": "loop"})], eal="--vdev ...")."""
-    started = []
+    """Boots a guest: boot([("net0", {"wire": "loop"})], eal="--vdev ...", reboots=True)."""
+    with contextlib.ExitStack() as stack:
+        def start(cards, **options) -> Guest:
+            return Guest(*sessions.boot(stack, build, kernel, tmp_path_factory.mktemp("guest"), SOURCE,
+                                        [Card(name, **words) for name, words in cards],
+                                        **{"cpus": (cpu, cpu), "emulator": emulator, **options}))
 
-    def start(cards, eal: str = "", reboots: bool = False, append: str = "",
-              namespace: str = "") -> Guest:
-        folder = tmp_path_factory.mktemp("guest")
-        server = Server(build / "app" / "chime" / "chime", folder, eal, cpu, namespace)
-        session = Session(kernel, folder, SOURCE, cpu=cpu, reboots=reboots, append=append,
-                          namespace=namespace, emulator=emulator)
-        started.append((session, server))
-        for name, options in cards:
-            session.machine.insert(Card(name, **options), server)
-        server.start()
-        session.start()
-        return Guest(session, server)
-
-    yield start
-    for session, server in started:
-        session.stop()
-        server.stop()
+        yield start

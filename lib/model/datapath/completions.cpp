@@ -155,8 +155,10 @@ void Completions::arm(Cq& cq, std::uint32_t word) noexcept {
   const std::uint32_t sequence = word >> 28 & 3;
   const bool solicited = (word & static_cast<std::uint32_t>(prm::cq_arm::solicited)) != 0;
   if (cq.arm == Cq::Arm::fired && sequence == cq.arm_sequence) {
-    report(card_, Fault::cq_stale_arm, cq.number,
-           "CQ 0x%x: arm with sequence number %u, which has fired already", cq.number, sequence);
+    // Software that has not come to the event yet may arm as before: it will look when it does.
+    if (!cq.eq || cq.eq->consumer == cq.eq->producer)
+      report(card_, Fault::cq_stale_arm, cq.number,
+             "CQ 0x%x: arm with sequence number %u, which has fired already", cq.number, sequence);
     return;
   }
   cq.arm_sequence = sequence;
