@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include <rte_eal.h>
-#include <rte_errno.h>
-
 #include <cstdio>
 #include <cstring>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
+#include "eal.h"
 #include "looped_port.h"
 #include "memory_use.h"
 #include "program.h"
@@ -49,19 +47,6 @@ Options parse(int argc, char** argv) {
        number("queues", options.port.queues, 1, 1024), number("flows", options.port.flows, 0, 60000),
        number("length", options.port.length, 60, 1518), number("window", options.port.window, 32, 992)});
   return options;
-}
-
-void start_eal(const char* program, const std::string& arguments) {
-  static std::vector<std::string> words{program};  // EAL keeps pointers
-  for (std::size_t at = 0; at < arguments.size();) {
-    const std::size_t end = std::min(arguments.find(' ', at), arguments.size());
-    if (end != at) words.push_back(arguments.substr(at, end - at));
-    at = end + 1;
-  }
-  std::vector<char*> argv;
-  for (std::string& word : words) argv.push_back(word.data());
-  if (rte_eal_init(static_cast<int>(argv.size()), argv.data()) < 0)
-    throw std::runtime_error(std::string("EAL does not start: ") + rte_strerror(rte_errno));
 }
 
 void print_start(const StartTimes& times, const MemoryUse& before, const MemoryUse& after) {

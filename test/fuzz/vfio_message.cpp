@@ -77,13 +77,13 @@ class Qemu {
       }
       case 1:
         return send(VfioCommand::dma_map,
-                    serve::VfioDmaMap{32, how >> 6,
+                    serve::VfioDmaMap{32, std::uint32_t{how} >> 6,
                                       static_cast<std::uint64_t>(static_cast<std::int8_t>(input.u8())) << 12,
                                       std::uint64_t{input.u16()} << 12, std::uint64_t{input.u16()} << 10},
                     0, descriptors);
       case 2:
         return send(VfioCommand::dma_unmap,
-                    serve::VfioDmaUnmap{24, how >> 6, std::uint64_t{input.u16()} << 12,
+                    serve::VfioDmaUnmap{24, std::uint32_t{how} >> 6, std::uint64_t{input.u16()} << 12,
                                         std::uint64_t{input.u16()} << 12});
       case 3: {
         const std::uint32_t region = how & 0x80 ? config : how & 0x40 ? input.u8() : bar;

@@ -19,26 +19,30 @@ namespace chime::net {
 
 struct PacketInfo {
   std::uint32_t packet_type;  ///< RTE_PTYPE_*
-  std::uint32_t flags;        ///< RTE_MBUF_F_RX_*: checksums, and RSS_HASH, which fits every packet
+  std::uint32_t flags;        ///< RTE_MBUF_F_RX_*: checksums, VLAN, and RSS_HASH, which fits every packet
 };
+
+/// Of a packet whose tag was stripped, which happens on request only.
+inline constexpr std::uint32_t packet_info_vlan = RTE_MBUF_F_RX_VLAN | RTE_MBUF_F_RX_VLAN_STRIPPED;
 
 /// Both bytes loaded as one little-endian word, turned so that what matters comes together:
 ///
-///     bit   8      7      6      5     4..2  1..0
-///         l4_ok  l3_ok  l2_ok  ip_frag  l4    l3
-inline constexpr unsigned packet_info_mask = 0x1bf;  // without l2_ok
+///     bit  10     9      8      7     6..4  3..2   0
+///         l4_ok  l3_ok  l2_ok  ip_frag  l4    l3   cv: a VLAN tag was stripped
+inline constexpr unsigned packet_info_mask = 0x6fd;  // without l2_ok
 constexpr unsigned packet_info_index(std::uint16_t header_word) noexcept {
-  return std::rotr(header_word, 10) & packet_info_mask;
+  return std::rotr(header_word, 8) & packet_info_mask;
 }
 
 constexpr PacketInfo packet_info_of(unsigned index) noexcept {
-  const auto l3 = static_cast<prm::cqe_l3>(index & 3);
-  const auto l4 = static_cast<prm::cqe_l4>((index >> 2) & 7);
-  const bool fragment = (index & 0x20) != 0;
-  const bool l3_ok = (index & 0x80) != 0;
-  const bool l4_ok = (index & 0x100) != 0;
+  const auto l3 = static_cast<prm::cqe_l3>((index >> 2) & 3);
+  const auto l4 = static_cast<prm::cqe_l4>((index >> 4) & 7);
+  const bool fragment = (index & 0x80) != 0;
+  const bool l3_ok = (index & 0x200) != 0;
+  const bool l4_ok = (index & 0x400) != 0;
 
   PacketInfo info{RTE_PTYPE_L2_ETHER, RTE_MBUF_F_RX_RSS_HASH};
+  if (index & prm::cqe_vlan_stripped) info.flags |= packet_info_vlan;
   switch (l3) {
     case prm::cqe_l3::ipv4:
       info.packet_type |= RTE_PTYPE_L3_IPV4_EXT_UNKNOWN;
@@ -72,7 +76,7 @@ constexpr PacketInfo packet_info_of(unsigned index) noexcept {
   return info;
 }
 
-/// 4 KiB, of which ordinary traffic touches two or three lines.
+/// 14 KiB, of which ordinary traffic touches two or three lines.
 inline constexpr auto packet_info_table = [] {
   std::array<PacketInfo, packet_info_mask + 1> table{};
   for (unsigned index = 0; index < table.size(); ++index) table[index] = packet_info_of(index);

@@ -37,8 +37,6 @@ inline __m128i descriptor_fields(const Cqe& cqe, std::uint32_t packet_type) noex
 inline std::uint64_t flags_of(const RxQueue& q, const Cqe& cqe, const PacketInfo& info) noexcept {
   std::uint32_t flags = info.flags & q.flag_mask;
   if (unlikely(cqe.rss_hash_type == 0)) flags &= ~static_cast<std::uint32_t>(RTE_MBUF_F_RX_RSS_HASH);
-  if (unlikely(cqe.l4_l3_hdr_type & prm::cqe_vlan_stripped))
-    flags |= static_cast<std::uint32_t>(RTE_MBUF_F_RX_VLAN | RTE_MBUF_F_RX_VLAN_STRIPPED);
   return flags;
 }
 

@@ -8,6 +8,7 @@
 #include <bit>
 #include <utility>
 
+#include "packet_info.h"
 #include "rx_pool.h"
 
 namespace chime::net {
@@ -60,7 +61,7 @@ std::uint16_t refill_threshold(const RxQueueConfig& config, unsigned log_size) n
 }
 
 std::uint32_t flag_mask(std::uint64_t offloads) noexcept {
-  std::uint64_t flags = 0;
+  std::uint64_t flags = packet_info_vlan;
   if (offloads & RTE_ETH_RX_OFFLOAD_RSS_HASH) flags |= RTE_MBUF_F_RX_RSS_HASH;
   if (offloads & RTE_ETH_RX_OFFLOAD_IPV4_CKSUM) flags |= RTE_MBUF_F_RX_IP_CKSUM_MASK;
   if (offloads & (RTE_ETH_RX_OFFLOAD_TCP_CKSUM | RTE_ETH_RX_OFFLOAD_UDP_CKSUM))

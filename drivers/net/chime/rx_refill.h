@@ -14,8 +14,7 @@
 
 /// @file
 /// Posting receive WQEs, `refill_threshold` at a time. The threshold divides the ring and `posted` is a
-/// multiple of it, so a batch never runs over the ring's end, and the mempool can write straight into the
-/// ring of mbufs.
+/// multiple of it, so a batch never runs over the ring's end.
 
 namespace chime::net {
 
@@ -24,17 +23,31 @@ inline std::uintptr_t buffer_of(const rte_mbuf& mbuf) noexcept {
   return reinterpret_cast<std::uintptr_t>(mbuf.buf_addr) + RTE_PKTMBUF_HEADROOM;
 }
 
+/// The top of this lcore's cache of the pool, whose mbufs are ours from here on. rte_mempool_get_bulk()
+/// copies them one by one. @return null when there are not so many, or this thread has no cache
+inline void** take_cached(rte_mempool& pool, std::uint32_t batch) noexcept {
+  rte_mempool_cache* const cache = rte_mempool_default_cache(&pool, rte_lcore_id());
+  if (unlikely(cache == nullptr || cache->len < batch)) return nullptr;
+  cache->len -= batch;
+  return cache->objs + cache->len;
+}
+
 /// One data segment a WQE and one key, both written once at start: only addresses change. They follow from
 /// the mbuf's own address, so this does not touch the mbufs, which are cold.
 inline bool rx_refill_plain(RxQueue& q, std::uint32_t batch) noexcept {
   const std::uint32_t first = q.posted & (q.size() - 1);
   rte_mbuf** mbufs = q.mbufs + first;
-  if (unlikely(rte_mempool_get_bulk(q.pool, reinterpret_cast<void**>(mbufs), batch) != 0)) return false;
+  void** from = take_cached(*q.pool, batch);
+  if (unlikely(from == nullptr)) {
+    from = reinterpret_cast<void**>(mbufs);
+    if (unlikely(rte_mempool_get_bulk(q.pool, from, batch) != 0)) return false;
+  }
   auto* segments = reinterpret_cast<prm::WqeData*>(q.wqes) + first;
   const __m128i step = _mm_set1_epi64x(q.buffer_step);
   const __m128i swap = _mm_set_epi8(8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6, 7);
   for (std::uint32_t i = 0; i < batch; i += 2) {
-    const __m128i pair = _mm_loadu_si128(reinterpret_cast<const __m128i*>(mbufs + i));
+    const __m128i pair = _mm_loadu_si128(reinterpret_cast<const __m128i*>(from + i));
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(mbufs + i), pair);
     const __m128i addresses = _mm_shuffle_epi8(_mm_add_epi64(pair, step), swap);
     _mm_storel_epi64(reinterpret_cast<__m128i*>(&segments[i].address), addresses);
     _mm_storeh_pd(reinterpret_cast<double*>(&segments[i + 1].address), _mm_castsi128_pd(addresses));

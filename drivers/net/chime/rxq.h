@@ -32,7 +32,7 @@ struct alignas(64) RxQueue {
   prm::CqRecord* cq_record;
   prm::WqRecord* rq_record;
   std::uint64_t rearm;        ///< data_off, refcnt 1, nb_segs 1, port, as they lie in an mbuf
-  std::uint32_t flag_mask;    ///< RTE_MBUF_F_RX_* that the configured offloads ask for
+  std::uint32_t flag_mask;    ///< RTE_MBUF_F_RX_* that the configured offloads ask for, and of VLAN
   std::uint32_t buffer_step;  ///< from an mbuf to where the card writes: header, private area, headroom
 
   // Line 1: written by every burst; counters with them, one line to bring in.

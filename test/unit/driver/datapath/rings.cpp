@@ -8,6 +8,7 @@
 #include <cstring>
 #include <stdexcept>
 
+#include "drivers/net/chime/packet_info.h"
 #include "drivers/net/chime/rx_pool.h"
 
 namespace chime::net {
@@ -133,7 +134,7 @@ RxRing::RxRing(const Pool& pool, const Keys& keys, const RxSetting& setting)
   q.cq_record = cq_record_.get();
   q.rq_record = rq_record_.get();
   q.rearm = rx_rearm_data(test_port);
-  q.flag_mask = setting.flags;
+  q.flag_mask = setting.flags | packet_info_vlan;
   q.buffer_step = layout->buffer_step;
   q.buffer_size = layout->buffer_size;
   q.lkey = layout->lkey_be;
