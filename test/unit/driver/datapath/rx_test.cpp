@@ -91,6 +91,31 @@ TEST_P(Rx, ReleaseGivesEveryMbufBack) {
   EXPECT_EQ(pool.available(), 511u);
 }
 
+/// Mbufs come from the lcore's cache, or from the pool when too few are there: of neither any is lost or
+/// doubled.
+TEST_P(Rx, CachedMbufsAreReplenishedFrom) {
+  const Pool cached(511, RTE_MBUF_DEFAULT_BUF_SIZE, 40);
+  Keys cached_keys;
+  cached_keys.add(cached, test_lkey);
+  {
+    RxRing ring(cached, cached_keys, setting());
+    std::vector<rte_mbuf*> held;
+    for (unsigned i = 0; i < 64 * 9; ++i) {
+      ASSERT_TRUE(ring.arrive({.content = content(60, i)}));
+      const auto packets = ring.burst();
+      ASSERT_EQ(packets.size(), 1u);
+      EXPECT_EQ(bytes_of(*packets[0]), content(60, i));
+      held.push_back(packets[0]);
+      if (held.size() < 1 + i / 8) continue;  // the cache is full now and then, and empty
+      free_all(held);
+      held.clear();
+    }
+    free_all(held);
+    EXPECT_EQ(ring.queue().counters.no_mbuf, 0u);
+  }
+  EXPECT_EQ(cached.available(), 511u);
+}
+
 TEST_P(Rx, RegisteredPoolMemoryIsAskedFor) {
   const Pool other;
   EXPECT_THROW(RxRing(other, keys, setting()), std::runtime_error);
