@@ -144,8 +144,9 @@ int reset(rte_eth_dev* dev) noexcept {
   for (std::uint16_t i = 0; i < data.nb_rx_queues; ++i) data.rx_queues[i] = nullptr;
   for (std::uint16_t i = 0; i < data.nb_tx_queues; ++i) data.tx_queues[i] = nullptr;
   data.dev_configured = 0;
-  const Result<> done = open_hca(port);
-  return done ? 0 : report(port.name(), done.error().within("reset"));
+  if (const Result<> done = open_hca(port); !done) return report(port.name(), done.error().within("reset"));
+  dev->state = RTE_ETH_DEV_ATTACHED;  // ethdev remembers that it was removed
+  return 0;
 }
 
 }  // namespace chime::net

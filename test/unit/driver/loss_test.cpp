@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <ethdev_driver.h>
+#include <rte_pmd_chime.h>
 
 #include <atomic>
+#include <cstring>
 
 #include "hca/model/testing.h"
 #include "port_support.h"
@@ -66,6 +68,18 @@ TEST_F(Loss, IsToldOnceAndEndsWithAReset) {
   EXPECT_EQ(pool_.available(), 4095u);
   ASSERT_EQ(port_.run(pool_), 0);
   EXPECT_TRUE(loops(port_, pool_));
+}
+
+TEST_F(Loss, HandlesOfThePrivateApiAreFreedAndNotMade) {
+  ASSERT_NO_FATAL_FAILURE(run(true));
+  rte_pmd_chime_worker* worker = rte_pmd_chime_worker_create(port_.id(), nullptr);
+  ASSERT_NE(worker, nullptr) << rte_pmd_chime_last_error();
+  hca::embedded::lose(port_.device());
+  EXPECT_EQ(rte_pmd_chime_worker_create(port_.id(), nullptr), nullptr);
+  EXPECT_TRUE(std::strstr(rte_pmd_chime_last_error(), "is lost")) << rte_pmd_chime_last_error();
+  EXPECT_EQ(rte_pmd_chime_worker_free(worker), 0);
+  EXPECT_EQ(port_.stop(), 0);
+  EXPECT_EQ(rte_eth_dev_reset(port_.id()), 0);
 }
 
 TEST_F(Loss, IsNotToldToThoseThatDidNotAsk) {

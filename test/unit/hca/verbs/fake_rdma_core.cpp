@@ -162,7 +162,7 @@ ibv_context* mlx5dv_open_device(ibv_device* device, mlx5dv_context_attr* attribu
   context->context.abi_compat = __VERBS_ABI_IS_EXTENDED;
   context->context.device = device;
   context->context.num_comp_vectors = 4;
-  context->context.async_fd = eventfd(0, EFD_CLOEXEC | EFD_SEMAPHORE);
+  context->context.async_fd = fake().fails("async_fd") != 0 ? -1 : eventfd(0, EFD_CLOEXEC | EFD_SEMAPHORE);
   fake().born("context");
   fake().context = &context->context;
   return &context->context;

@@ -95,6 +95,13 @@ TEST_F(OpenCard, IsNoInfiniBandPort) {
       << device.error().text;
 }
 
+TEST_F(OpenCard, EventsCanNotBeWatched) {
+  rdma.fail("async_fd", EMFILE);
+  auto device = hca::verbs::open("mlx5_0");
+  ASSERT_FALSE(device);
+  EXPECT_STREQ(device.error().text, "mlx5_0: asynchronous events: O_NONBLOCK: Bad file descriptor");
+}
+
 TEST_F(OpenCard, EveryCallMayFail) {
   for (const char* call : {"mlx5dv_open_device", "mlx5dv_devx_general_cmd", "ibv_query_port"}) {
     for (unsigned n = 1;; ++n) {

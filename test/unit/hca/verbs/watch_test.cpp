@@ -2,6 +2,7 @@
 #include "hca/verbs/watch.h"
 
 #include <poll.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -56,9 +57,12 @@ TEST_F(WatchTest, ADescriptorThatTheKernelClosedIsALoss) {
 }
 
 TEST_F(WatchTest, OpenThatFails) {
+  Watch watch(*context);
+  close(context->async_fd);
+  context->async_fd = memfd_create("no events", MFD_CLOEXEC);
+  EXPECT_TRUE(says(watch.open(), EPERM, "epoll_ctl of asynchronous events"));
   close(context->async_fd);
   context->async_fd = -1;
-  Watch watch(*context);
   EXPECT_TRUE(says(watch.open(), EBADF, "asynchronous events: O_NONBLOCK"));
 }
 
