@@ -84,6 +84,10 @@ def mtu_of(guest) -> int:
     return int(guest.run("cat /sys/class/net/eth0/mtu"))
 
 
+def open_files(guest, pmd) -> list[str]:
+    return guest.run(f"for i in /proc/{pmd.channel.pid}/fd/*; do readlink $i; done").splitlines()
+
+
 def mbufs_free(pmd) -> int:
     text = pmd.command("dump_mempool mb_pool_0")
     return sum(int(count) for count in re.findall(r"(?:total_cache_count|common_pool_count)=(\d+)", text))
@@ -116,7 +120,8 @@ def test_testpmd_closes_the_port(guest, testpmd, lose, mend):
         lose(guest)
         assert "Port 0: device removal event" in lost(pmd, "Now total ports is 0")
         assert mbufs_free(pmd) == POOL
-        assert guest.status(f"ls -l /proc/{pmd.channel.pid}/fd | grep infiniband")[1] == 1
+        files = open_files(guest, pmd)
+        assert "infiniband" not in "".join(files), files
         if mend:
             mend(guest)
         back(guest)
@@ -126,6 +131,9 @@ def test_testpmd_closes_the_port(guest, testpmd, lose, mend):
         pmd.command("stop")  # testpmd started again, with no port
         forwards(pmd)
         pmd.command("stop")
+        pmd.command("port stop 0")
+        assert "detached" in pmd.command("port detach 0")
+        assert len(open_files(guest, pmd)) == len(files), (open_files(guest, pmd), files)
     assert guest.objects("net0") == before
     if mend:
         assert guest.faults() == []
