@@ -92,6 +92,13 @@ class Device {
   virtual Result<std::uint32_t> query_eqn(std::uint32_t vector) noexcept = 0;
   virtual Result<Owned<EventChannel>> create_event_channel() noexcept = 0;
 
+  /// Whether condition() may ever be an error.
+  virtual bool may_be_lost() const noexcept { return false; }
+  /// ENODEV: the card failed or was taken away, and what to do. It stays so: commands fail, queues stand
+  /// still while their memory and doorbells may be used as before, and only the device's end is left.
+  /// port().change_fd() tells when it comes to that.
+  virtual Result<> condition() const noexcept { return {}; }
+
   virtual Port& port() noexcept = 0;
   virtual Steering& steering() noexcept = 0;
   /// Whether its doorbells can be rung by all processes of the group: they are EAL memory, not a mapping of

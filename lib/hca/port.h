@@ -114,9 +114,10 @@ class Port {
   virtual Result<PortCounters> counters() noexcept = 0;
   virtual Result<> firmware_version(std::span<char> text) noexcept = 0;
 
-  /// A descriptor that polls readable when link(), mtu() or max_mtu() may answer otherwise than before.
+  /// A descriptor that polls readable when link(), mtu(), max_mtu() or the device's condition() may answer
+  /// otherwise than before.
   virtual int change_fd() const noexcept = 0;
-  /// Makes change_fd() unreadable again.
+  /// Makes change_fd() unreadable again, and condition() answer what is.
   virtual void acknowledge_change() noexcept = 0;
 
  private:

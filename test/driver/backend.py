@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the tests of test/driver ask of a backend of the driver: stock testpmd on its ports, and captures for it.
+"""What the tests of test/driver ask of a backend of the driver: stock testpmd on its ports, captures for it, and small
+applications (test/driver/programs).
 
     test/system: the embedded HCA, in testpmd's process            the fixture of test/system/conftest.py
     test/guest:  the virtual card beside its stock kernel drivers  test/guest/card.py
@@ -22,6 +23,10 @@ class Backend(abc.ABC):
     @abc.abstractmethod
     def start(self, devices=(), options=(), memory: int = 512):
         """Starts testpmd; it ends with the test. @return a testpmd.InteractiveTestpmd at its prompt"""
+
+    @abc.abstractmethod
+    def program(self, name: str, devices: list[str], *arguments: str) -> str:
+        """Runs an application of test/driver/programs, which ends with status 0. @return what it printed"""
 
     @abc.abstractmethod
     def path(self, name: str) -> str:

@@ -5,6 +5,7 @@ import gzip
 import io
 import itertools
 import pathlib
+import shlex
 import subprocess
 
 from backend import Backend
@@ -12,7 +13,7 @@ from conftest import guest_testpmd
 from guest_channel import GuestChannel
 from scapy.layers import l2  # noqa: F401 - what rdpcap() reads
 from scapy.utils import PcapWriter, rdpcap
-from testpmd import environment
+from testpmd import eal_arguments, environment
 
 CARDS = [("net0", {"wire": "cable:a"}), ("net1", {"wire": "cable:a"}), ("net2", {"wire": "loop"})]
 PLUGINS = pathlib.Path("/usr/lib/x86_64-linux-gnu/dpdk")
@@ -59,6 +60,13 @@ class Card(Backend):
         program = guest_testpmd(self._guest, self._build, devices, options, memory)
         self._programs.append(program.channel)
         return program
+
+    def program(self, name: str, devices: list[str], *arguments: str) -> str:
+        words = shlex.join([f"{self._build}/test/driver/{name}", *eal_arguments(devices, 128, "(0-1)@0"), "--", *arguments])
+        text, status = self._guest.status(f"LD_LIBRARY_PATH={environment(self._build)['LD_LIBRARY_PATH']} {words} 2>&1",
+                                          timeout=200)
+        assert status == 0, f"{words}: {status}\n{text}"
+        return text
 
     def path(self, name: str) -> str:
         return f"{self._folder}/{name}"

@@ -13,7 +13,7 @@ SOURCE = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(SOURCE / "devtools"))
 sys.path.append(str(SOURCE / "test" / "system"))  # testpmd and its channel
 sys.path.append(str(SOURCE / "test" / "driver"))  # tests of the driver over any backend
-pytest.register_assert_rewrite("frames", "port", "rss", "loop", "errors", "atomics", "capture")
+pytest.register_assert_rewrite("frames", "port", "rss", "loop", "errors", "atomics", "interrupts", "capture")
 
 from guest_channel import GuestChannel  # noqa: E402
 from testpmd import Testpmd  # noqa: E402

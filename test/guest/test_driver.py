@@ -5,6 +5,7 @@ from atomics import *  # noqa: F401,F403
 from card import CARDS, Card, prepare
 from errors import *  # noqa: F401,F403
 from frames import *  # noqa: F401,F403
+from interrupts import *  # noqa: F401,F403
 from loop import *  # noqa: F401,F403
 from port import *  # noqa: F401,F403
 from rss import *  # noqa: F401,F403

@@ -11,7 +11,7 @@ from testpmd import Testpmd
 
 SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 sys.path.append(os.path.join(SOURCE, "test", "driver"))  # tests of the driver over any backend
-pytest.register_assert_rewrite("frames", "port", "rss", "loop", "errors", "atomics", "capture")
+pytest.register_assert_rewrite("frames", "port", "rss", "loop", "errors", "atomics", "interrupts", "capture")
 
 from embedded import EmbeddedHca  # noqa: E402
 

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The tests of test/driver over the embedded HCA: programs here, captures in the test's folder."""
 import os
+import subprocess
 
 from backend import Backend
 from channel import ProcessChannel
 from scapy.layers.l2 import Ether
 from scapy.utils import rdpcap, wrpcap
-from testpmd import environment
+from testpmd import eal_arguments, environment
 
 
 class EmbeddedHca(Backend):
@@ -27,6 +28,13 @@ class EmbeddedHca(Backend):
 
     def start(self, devices=(), options=(), **keywords):
         return self._testpmd(devices, options, **keywords)
+
+    def program(self, name: str, devices: list[str], *arguments: str) -> str:
+        command = [os.path.join(self._build, "test", "driver", name), *eal_arguments(devices), "--", *arguments]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False,
+                              env={**os.environ, **environment(self._build)})
+        assert done.returncode == 0, f"{command}: {done.returncode}\n{done.stdout}{done.stderr}"
+        return done.stdout
 
     def path(self, name: str) -> str:
         return str(self._folder / name)

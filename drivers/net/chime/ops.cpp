@@ -22,6 +22,7 @@ consteval eth_dev_ops make_primary_ops() noexcept {
   ops.dev_stop = stop;
   ops.dev_close = close_port;
   ops.dev_reset = reset;
+  ops.is_removed = is_removed;
 
   ops.dev_set_link_up = Op<link_up>::call;
   ops.dev_set_link_down = Op<link_down>::call;

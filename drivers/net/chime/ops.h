@@ -28,8 +28,8 @@ struct Op<function> {
   static int call(rte_eth_dev* dev, Args... args) noexcept {
     PortControl& port = *control_of(*dev);
     const std::lock_guard lock(port.mutex);
-    if (!port.hca) return report(port.name(), no_hca());
-    const Result<> done = function(port, args...);
+    Result<> done = check_hca(port);
+    if (done) done = function(port, args...);
     return done ? 0 : report(port.name(), done.error());
   }
   /// Where ethdev wants no answer.

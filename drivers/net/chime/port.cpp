@@ -39,6 +39,8 @@ Result<> open_hca(PortControl& port) noexcept {
   shared.primary_only = !device.serves_secondaries();
   shared.keys = &port.hca->memory->shared();
   shared.max_mtu = *max_mtu;
+  port.loss_told = false;
+  if (device.may_be_lost()) port.dev.data->dev_flags |= RTE_ETH_DEV_INTR_RMV;
   update_link(port);
 
   Result<> done = port.interrupts.open(card.change_fd(), port_changed, &port);
@@ -67,6 +69,15 @@ void close_hca(PortControl& port) noexcept {
 
 Error no_hca() noexcept {
   return Error::make(ENODEV, "the HCA is not open since a reset failed; reset again, or close the port");
+}
+
+Result<> check_hca(const PortControl& port) noexcept {
+  if (!port.hca) return fail(no_hca());
+  return port.hca->device->condition();
+}
+
+bool is_lost(const PortControl& port) noexcept {
+  return port.hca && !port.hca->device->condition();
 }
 
 QueueContext queue_context(PortControl& port) noexcept {
@@ -117,6 +128,7 @@ Result<> configure(PortControl& port) noexcept {
   port.shared.rss = rss;
 
   port.tells_link = conf.intr_conf.lsc;
+  port.tells_removal = conf.intr_conf.rmv;
   port.filter.vlan_filter = conf.rxmode.offloads & RTE_ETH_RX_OFFLOAD_VLAN_FILTER;
   return {};
 }
@@ -132,8 +144,9 @@ int reset(rte_eth_dev* dev) noexcept {
   for (std::uint16_t i = 0; i < data.nb_rx_queues; ++i) data.rx_queues[i] = nullptr;
   for (std::uint16_t i = 0; i < data.nb_tx_queues; ++i) data.tx_queues[i] = nullptr;
   data.dev_configured = 0;
-  const Result<> done = open_hca(port);
-  return done ? 0 : report(port.name(), done.error().within("reset"));
+  if (const Result<> done = open_hca(port); !done) return report(port.name(), done.error().within("reset"));
+  dev->state = RTE_ETH_DEV_ATTACHED;  // ethdev remembers that it was removed
+  return 0;
 }
 
 }  // namespace chime::net

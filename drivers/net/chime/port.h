@@ -73,8 +73,10 @@ struct PortControl {
   Owned<RxSteering> steering;  ///< while started, if there are receive queues
   FlowRules flow;
   Interrupts interrupts;
-  std::atomic<bool> tells_link{false};  ///< intr_conf.lsc, for EAL's interrupt thread
-  PeriodicAlarm recovery;               ///< while started
+  std::atomic<bool> tells_link{false};     ///< intr_conf.lsc, for EAL's interrupt thread
+  std::atomic<bool> tells_removal{false};  ///< intr_conf.rmv
+  bool loss_told = false;                  ///< of this HCA; EAL's interrupt thread's alone
+  PeriodicAlarm recovery;                  ///< while started
 
   HcaCounters counters{};        ///< as last read
   HcaCounters counters_reset{};  ///< when statistics were last reset
@@ -95,8 +97,11 @@ void close_hca(PortControl& port) noexcept;
 
 QueueContext queue_context(PortControl& port) noexcept;
 
-/// What every operation answers when there is no HCA.
+/// What every operation answers when there is no HCA, or one that was lost.
 Error no_hca() noexcept;
+Result<> check_hca(const PortControl& port) noexcept;
+/// The card failed or was taken away: what goes on going wrong has been said.
+bool is_lost(const PortControl& port) noexcept;
 
 Result<> configure(PortControl& port) noexcept;
 // These take the port's lock themselves, where they can.

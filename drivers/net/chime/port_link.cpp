@@ -23,7 +23,7 @@ rte_eth_link link_of(const hca::LinkState& state) noexcept {
 }
 
 bool publish_link(PortControl& port, hca::Port& card) noexcept {
-  Result<hca::LinkState> state = card.link();
+  Result<hca::LinkState> state = is_lost(port) ? hca::LinkState{} : card.link();
   if (!state) {
     report(port.name(), state.error().within("reading the link"));
     return false;
@@ -31,6 +31,15 @@ bool publish_link(PortControl& port, hca::Port& card) noexcept {
   const rte_eth_link link = link_of(*state);
   if (state->up) port.shared.speed_capa = rte_eth_speed_bitflag(link.link_speed, RTE_ETH_LINK_FULL_DUPLEX);
   return rte_eth_linkstatus_set(&port.dev, &link) == 0;
+}
+
+/// Once for an HCA. As net_mlx5 does, firmware that failed is a removal: nothing but a new start helps.
+void tell_loss(PortControl& port) noexcept {
+  const Result<> works = port.hca->device->condition();
+  if (works || port.loss_told) return;
+  port.loss_told = true;
+  report(port.name(), works.error());
+  if (port.tells_removal) rte_eth_dev_callback_process(&port.dev, RTE_ETH_EVENT_INTR_RMV, nullptr);
 }
 
 }  // namespace
@@ -48,6 +57,7 @@ void port_changed(void* control) noexcept {
   if (Result<std::uint32_t> max_mtu = card.max_mtu()) port.shared.max_mtu = *max_mtu;
   if (publish_link(port, card) && port.tells_link)
     rte_eth_dev_callback_process(&port.dev, RTE_ETH_EVENT_INTR_LSC, nullptr);
+  tell_loss(port);
   handed_over(control);
 }
 
@@ -64,6 +74,12 @@ int link_update(rte_eth_dev* dev, int /*wait_to_complete*/) noexcept {
   const std::lock_guard lock(port.mutex);
   if (!port.hca) return -ENODEV;
   return update_link(port) ? 0 : -1;
+}
+
+int is_removed(rte_eth_dev* dev) noexcept {
+  PortControl& port = *control_of(*dev);
+  const std::lock_guard lock(port.mutex);
+  return is_lost(port) ? 1 : 0;
 }
 
 }  // namespace chime::net

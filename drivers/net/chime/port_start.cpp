@@ -20,6 +20,7 @@ constexpr std::uint64_t recovery_period_us = 10'000;
 /// Everything that start() made, in reverse order; also of a start that failed half-way.
 void undo(PortControl& port) noexcept {
   rte_eth_dev_data& data = *port.dev.data;
+  const bool lost = is_lost(port);  // its queues stop at its end
   port.wire = {};
   port.recovery.stop();
   port.interrupts.disable_rx();
@@ -27,13 +28,13 @@ void undo(PortControl& port) noexcept {
   port.steering.reset();
   for (std::uint16_t i = 0; i < data.nb_rx_queues; ++i) {
     if (!port.rx[i]) continue;
-    if (Result<> done = port.rx[i]->stop(); !done)
+    if (Result<> done = port.rx[i]->stop(); !done && !lost)
       report(port.name(), done.error().within("stopping Rx queue %u", i));
     data.rx_queue_state[i] = RTE_ETH_QUEUE_STATE_STOPPED;
   }
   for (std::uint16_t i = 0; i < data.nb_tx_queues; ++i) {
     if (!port.tx[i]) continue;
-    if (Result<> done = port.tx[i]->stop(); !done)
+    if (Result<> done = port.tx[i]->stop(); !done && !lost)
       report(port.name(), done.error().within("stopping Tx queue %u", i));
     data.tx_queue_state[i] = RTE_ETH_QUEUE_STATE_STOPPED;
   }
@@ -92,6 +93,7 @@ Result<> enable_rx_interrupts(PortControl& port) noexcept {
 void recover_queues(void* control) noexcept {
   PortControl& port = *static_cast<PortControl*>(control);
   const rte_eth_dev_data& data = *port.dev.data;
+  if (is_lost(port)) return;
   for (std::uint16_t i = 0; i < data.nb_rx_queues; ++i)
     if (std::optional<Error> error = port.rx[i]->recover()) report(port.name(), *error);
   for (std::uint16_t i = 0; i < data.nb_tx_queues; ++i)
@@ -140,7 +142,7 @@ int start(rte_eth_dev* dev) noexcept {
   PortControl& port = *control_of(*dev);
   {
     const std::lock_guard lock(port.mutex);
-    if (!port.hca) return report(port.name(), no_hca());
+    if (Result<> works = check_hca(port); !works) return report(port.name(), works.error().within("start"));
     if (Result<> done = bring_up(port); !done) {
       undo(port);
       return report(port.name(), done.error().within("start"));

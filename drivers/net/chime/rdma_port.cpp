@@ -33,7 +33,7 @@ Error in_secondary() noexcept {
 }
 
 Result<rdma::Session*> session_of(PortControl& port) noexcept {
-  if (!port.hca) return fail(no_hca());
+  if (Result<> works = check_hca(port); !works) return fail(works.error());
   if (!port.rdma) {
     auto made = rdma::Session::create(*port.hca->device, port.hca->pd);
     if (!made) return fail(made.error());

@@ -39,7 +39,7 @@ Result<HcaCounters> hca_counters(rte_eth_dev& dev) noexcept {
   PortControl* port = control_of(dev);
   if (port == nullptr) return ask_for_counters(dev);
   const std::lock_guard lock(port->mutex);
-  if (!port->hca) return fail(no_hca());
+  if (Result<> works = check_hca(*port); !works) return fail(works.error());
   return read_hca_counters(*port);
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "hca/model/device.h"
 
+#include <cerrno>
 #include <cstdio>
 
 #include "hca/model/on_loop.h"
@@ -242,6 +243,11 @@ Result<std::uint32_t> EmbeddedDevice::query_eqn(std::uint32_t vector) noexcept {
                 Kernel::completion_vectors - 1);
   }
   return kernel_->eqn(vector);
+}
+
+Result<> EmbeddedDevice::condition() const noexcept {
+  if (!lost_) return {};
+  return fail(ENODEV, "%s is lost: a test took it away", name_);
 }
 
 Result<Owned<EventChannel>> EmbeddedDevice::create_event_channel() noexcept {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <span>
 
@@ -63,6 +64,7 @@ class EmbeddedDevice final : public Device, public Steering, public EventSink {
   Result<Doorbell> arm_doorbell(const Uar& uar, const Object& cq) noexcept override;
   Result<std::uint32_t> query_eqn(std::uint32_t vector) noexcept override;
   Result<Owned<EventChannel>> create_event_channel() noexcept override;
+  Result<> condition() const noexcept override;
   hca::Port& port() noexcept override { return *port_; }
   Steering& steering() noexcept override { return *this; }
   bool serves_secondaries() const noexcept override { return true; }
@@ -81,6 +83,10 @@ class EmbeddedDevice final : public Device, public Steering, public EventSink {
   model::Hca& hca() noexcept { return *hca_; }
   Kernel& kernel() noexcept { return *kernel_; }
   UserContext& user() noexcept { return *user_; }
+  void lose() noexcept {
+    lost_ = true;
+    port_->changed();
+  }
 
  private:
   void destroy(std::uint64_t handle) noexcept override;
@@ -118,6 +124,7 @@ class EmbeddedDevice final : public Device, public Steering, public EventSink {
   Owned<UserContext> user_;
   Owned<EmbeddedPort> port_;
   bool stepped_ = false;
+  std::atomic<bool> lost_{false};
 };
 
 }  // namespace chime::hca::embedded

@@ -34,4 +34,8 @@ std::uint32_t refused_destroys(Device& device) noexcept {
   return count;
 }
 
+void lose(Device& device) noexcept {
+  embedded(device).loop().run([&] { embedded(device).lose(); });
+}
+
 }  // namespace chime::hca::embedded

@@ -24,4 +24,7 @@ Result<> execute(Device& device, std::span<const std::byte> in, std::span<std::b
 /// Objects whose handles ended but which the card refused to destroy; a test wants 0.
 std::uint32_t refused_destroys(Device& device) noexcept;
 
+/// The device's condition() is an error from now on, as that of a card that was taken away.
+void lose(Device& device) noexcept;
+
 }  // namespace chime::hca::embedded

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "hca/verbs/device.h"
 
+#include <cerrno>
 #include <cstdio>
 #include <utility>
 
@@ -21,7 +22,7 @@ Handle& handle_of(std::uint64_t handle) noexcept {
 }  // namespace
 
 VerbsDevice::VerbsDevice(Context context) noexcept
-    : context_(std::move(context)), root_(*context_, handles_) {
+    : context_(std::move(context)), root_(*context_, handles_), watch_(*context_) {
   std::snprintf(name_.data(), name_.size(), "%s", context_->device->name);
 }
 
@@ -29,10 +30,21 @@ Result<Owned<VerbsDevice>> VerbsDevice::make(Context context, unsigned netdev) n
   auto device = make_owned<VerbsDevice>("an open card", std::move(context));
   if (!device) return device;
   VerbsDevice& d = **device;
-  auto port = NetdevPort::make(*d.context_, netdev, d.root_);
+  if (auto watched = d.watch_.open(); !watched) return fail(watched.error().within("%s", d.name()));
+  auto port = NetdevPort::make(*d.context_, netdev, d.root_, d.watch_);
   if (!port) return fail(port.error().within("%s", d.name()));
   d.port_ = std::move(*port);
   return device;
+}
+
+Result<> VerbsDevice::condition() const noexcept {
+  if (!watch_.lost()) return {};
+  return fail(
+      ENODEV,
+      "%s is lost (IBV_EVENT_DEVICE_FATAL): its firmware failed, or its driver was unbound or unloaded, "
+      "or the card unplugged; `dmesg` tells. Close the port, or reset it (rte_eth_dev_reset) when the "
+      "card is back",
+      name());
 }
 
 Object VerbsDevice::handed_out(Owned<Handle> handle) noexcept {

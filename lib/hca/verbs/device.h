@@ -13,6 +13,7 @@
 #include "hca/verbs/handles.h"
 #include "hca/verbs/rdma_core.h"
 #include "hca/verbs/root_steering.h"
+#include "hca/verbs/watch.h"
 
 namespace chime::hca::verbs {
 
@@ -32,6 +33,8 @@ class VerbsDevice final : public Device, public Steering {
   Result<Doorbell> arm_doorbell(const Uar& uar, const Object& cq) noexcept override;
   Result<std::uint32_t> query_eqn(std::uint32_t vector) noexcept override;
   Result<Owned<EventChannel>> create_event_channel() noexcept override;
+  bool may_be_lost() const noexcept override { return true; }
+  Result<> condition() const noexcept override;
   hca::Port& port() noexcept override { return *port_; }
   Steering& steering() noexcept override { return *this; }
   bool serves_secondaries() const noexcept override { return false; }  // UAR pages are mapped here alone
@@ -55,6 +58,7 @@ class VerbsDevice final : public Device, public Steering {
   std::array<char, 64> name_{};
   Handles handles_;
   RootSteering root_;
+  Watch watch_;
   Owned<Port> port_;
 };
 

@@ -19,9 +19,9 @@ bool contains(std::span<const MacAddress> list, const MacAddress& mac) noexcept 
 
 }  // namespace
 
-Result<Owned<NetdevPort>> NetdevPort::make(ibv_context& context, unsigned netdev,
-                                           RootSteering& steering) noexcept {
-  auto port = make_owned<NetdevPort>("a port over a netdev", context, netdev, steering);
+Result<Owned<NetdevPort>> NetdevPort::make(ibv_context& context, unsigned netdev, RootSteering& steering,
+                                           Watch& watch) noexcept {
+  auto port = make_owned<NetdevPort>("a port over a netdev", context, netdev, steering, watch);
   if (!port) return port;
   if (auto opened = (*port)->open(); !opened) return fail(opened.error());
   return port;
@@ -32,17 +32,27 @@ Result<> NetdevPort::open() noexcept {
   if (!state) return fail(state.error());
   mac_ = state->mac;
   if (auto opened = membership_.open(netdev_.index()); !opened) return opened;
-  auto change = Netdev::watch();
-  if (!change) return fail(change.error());
-  change_ = std::move(*change);
   if (auto begun = counters_.begin(state->name); !begun) return begun;
   return admit();
 }
 
 NetdevPort::~NetdevPort() {
   membership_.close();  // a netdev that is down would keep what it has
+  restore();
+}
+
+/// Gives the netdev what it had. One that went with its card has nothing to be given.
+void NetdevPort::restore() noexcept {
+  if (!former_mtu_ && !former_up_) return;
+  const auto state = netdev_.state();
+  if (!state) {
+    if (!watch_.lost()) report(state.error());
+    return;
+  }
   if (former_mtu_) {
-    if (auto done = netdev_.set_mtu(*former_mtu_); !done) report(done.error());
+    if (auto done = netdev_.set_mtu(*former_mtu_); !done) {
+      report(done.error().within("to be put back by `ip link set %s mtu %u`", state->name, *former_mtu_));
+    }
   }
   if (former_up_) {
     if (auto done = netdev_.set_up(*former_up_); !done) report(done.error());

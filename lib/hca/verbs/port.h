@@ -15,6 +15,7 @@
 #include "hca/verbs/netdev.h"
 #include "hca/verbs/rdma_core.h"
 #include "hca/verbs/root_steering.h"
+#include "hca/verbs/watch.h"
 
 namespace chime::hca::verbs {
 
@@ -23,10 +24,10 @@ namespace chime::hca::verbs {
 /// netdev keeps its own address and settings, and a killed process leaves nothing.
 class NetdevPort final : public Port {
  public:
-  static Result<Owned<NetdevPort>> make(ibv_context& context, unsigned netdev,
-                                        RootSteering& steering) noexcept;
-  NetdevPort(ibv_context& context, unsigned netdev, RootSteering& steering) noexcept
-      : context_(context), netdev_(netdev), steering_(steering), counters_(context) {}
+  static Result<Owned<NetdevPort>> make(ibv_context& context, unsigned netdev, RootSteering& steering,
+                                        Watch& watch) noexcept;
+  NetdevPort(ibv_context& context, unsigned netdev, RootSteering& steering, Watch& watch) noexcept
+      : context_(context), netdev_(netdev), steering_(steering), watch_(watch), counters_(context) {}
   ~NetdevPort() override;
 
   Result<LinkState> link() noexcept override;
@@ -45,8 +46,8 @@ class NetdevPort final : public Port {
   Result<unsigned> add_address(std::span<const std::uint8_t> address) noexcept override;
   Result<PortCounters> counters() noexcept override;
   Result<> firmware_version(std::span<char> text) noexcept override;
-  int change_fd() const noexcept override { return change_.get(); }
-  void acknowledge_change() noexcept override { Netdev::drain(change_); }
+  int change_fd() const noexcept override { return watch_.fd(); }
+  void acknowledge_change() noexcept override { watch_.drain(); }
 
  private:
   Result<> open() noexcept;
@@ -57,12 +58,13 @@ class NetdevPort final : public Port {
   Result<> admit() noexcept;
   Result<> change_up(bool up) noexcept;
   void begin_wire() noexcept override;
+  void restore() noexcept;
 
   ibv_context& context_;
   Netdev netdev_;
   RootSteering& steering_;
+  Watch& watch_;
   Membership membership_;
-  FileDescriptor change_;
 
   std::mutex mutex_;  ///< of what follows, and of a change as a whole
   Counters counters_;

@@ -13,7 +13,8 @@
 
 namespace chime::hca::verbs {
 
-/// Logs that the kernel did not end an object.
+/// Logs that the kernel did not end an object; but for EIO, with which it says that there is no device any
+/// more: the object ended with it. (What libmlx5 then keeps of a DevX object, some bytes, stays.)
 void report_unended(int errnum) noexcept;
 
 /// Calls `End` on what it owns.

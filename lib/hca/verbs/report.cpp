@@ -3,6 +3,7 @@
 
 #include <rte_log.h>
 
+#include <cerrno>
 #include <cstdint>
 
 #include "hca/verbs/failure.h"
@@ -17,6 +18,7 @@ void report(const Error& error) noexcept {
 }
 
 void report_unended(int errnum) noexcept {
+  if (errnum == EIO || errnum == -EIO) return;
   report(call_failure("an object's end, which comes with the card's close now", errnum));
 }
 

@@ -48,6 +48,11 @@ void FakeRdmaCore::raise(unsigned back) {
   pending_cookies.push_back(cookies.at(cookies.size() - 1 - back));
 }
 
+void FakeRdmaCore::raise_async(ibv_event_type type) {
+  pending_async.push_back(type);
+  eventfd_write(context->async_fd, 1);
+}
+
 int FakeRdmaCore::alive(const std::string& kind) const {
   const auto at = alive_.find(kind);
   return at == alive_.end() ? 0 : at->second;
@@ -157,15 +162,31 @@ ibv_context* mlx5dv_open_device(ibv_device* device, mlx5dv_context_attr* attribu
   context->context.abi_compat = __VERBS_ABI_IS_EXTENDED;
   context->context.device = device;
   context->context.num_comp_vectors = 4;
+  context->context.async_fd = fake().fails("async_fd") != 0 ? -1 : eventfd(0, EFD_CLOEXEC | EFD_SEMAPHORE);
   fake().born("context");
   fake().context = &context->context;
   return &context->context;
 }
 int ibv_close_device(ibv_context* context) {
+  close(context->async_fd);
   delete reinterpret_cast<verbs_context*>(reinterpret_cast<char*>(context) -
                                           offsetof(verbs_context, context));
   fake().died("context");
   return 0;
+}
+
+int ibv_get_async_event(ibv_context* context, ibv_async_event* event) {
+  if (fake().fails("ibv_get_async_event") != 0) return -1;
+  eventfd_t one = 0;
+  if (eventfd_read(context->async_fd, &one) != 0) return -1;  // EAGAIN
+  *event = {};
+  event->event_type = fake().pending_async.front();
+  fake().pending_async.erase(fake().pending_async.begin());
+  ++fake().unacknowledged;
+  return 0;
+}
+void ibv_ack_async_event(ibv_async_event*) {
+  --fake().unacknowledged;
 }
 
 ibv_pd* ibv_alloc_pd(ibv_context* context) {
@@ -222,9 +243,11 @@ int mlx5dv_devx_obj_query(mlx5dv_devx_obj*, const void* in, std::size_t, void* o
   return fake().answer(in, out, out_size, 0);
 }
 int mlx5dv_devx_obj_destroy(mlx5dv_devx_obj* object) {
+  // The object is deleted all the same: it is the test that shall not leak.
+  const int errnum = fake().fails("mlx5dv_devx_obj_destroy");
   delete reinterpret_cast<Thing*>(object);
   fake().died("object");
-  return 0;
+  return errnum;
 }
 
 mlx5dv_devx_umem* mlx5dv_devx_umem_reg(ibv_context*, void*, std::size_t, std::uint32_t access) {

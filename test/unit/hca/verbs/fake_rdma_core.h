@@ -42,6 +42,8 @@ class FakeRdmaCore {
   void forget_failures() { failing_ = {}; }
   /// An event of the last subscription but `back`.
   void raise(unsigned back = 0);
+  /// An asynchronous event of the device.
+  void raise_async(ibv_event_type type);
 
   /// Objects that are alive: "context", "pd", "mr", "object", "umem", "uar", "channel", "matcher", "flow".
   int alive(const std::string& kind) const;
@@ -69,6 +71,8 @@ class FakeRdmaCore {
   std::vector<FakeFlow*> flows;
   std::vector<std::uint64_t> cookies;  ///< of subscriptions
   std::vector<std::uint64_t> pending_cookies;
+  std::vector<ibv_event_type> pending_async;
+  unsigned unacknowledged = 0;     ///< asynchronous events
   ibv_context* context = nullptr;  ///< that was opened last
   std::vector<ibv_gid_entry> gids;
   mlx5dv_context_attr opened_with{};

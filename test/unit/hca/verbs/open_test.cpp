@@ -27,6 +27,9 @@ class OpenCard : public ::testing::Test {
  protected:
   static void SetUpTestSuite() {
     if (unshare(CLONE_NEWNET) != 0 && unshare(CLONE_NEWUSER | CLONE_NEWNET) != 0) return;
+    make_netdevs();
+  }
+  static void make_netdevs() {
     usable = std::system(
                  "ip link add chime0 address 02:00:00:00:00:01 type veth peer name chime1 && "
                  "ip link set chime1 up") == 0;
@@ -90,6 +93,13 @@ TEST_F(OpenCard, IsNoInfiniBandPort) {
   ASSERT_FALSE(device);
   EXPECT_TRUE(std::strstr(device.error().text, "`mlxconfig -d 0000:03:00.0 set LINK_TYPE_P1=2`"))
       << device.error().text;
+}
+
+TEST_F(OpenCard, EventsCanNotBeWatched) {
+  rdma.fail("async_fd", EMFILE);
+  auto device = hca::verbs::open("mlx5_0");
+  ASSERT_FALSE(device);
+  EXPECT_STREQ(device.error().text, "mlx5_0: asynchronous events: O_NONBLOCK: Bad file descriptor");
 }
 
 TEST_F(OpenCard, EveryCallMayFail) {
@@ -263,6 +273,46 @@ TEST_F(OpenCard, ChangesAreTold) {
   port.acknowledge_change();
   ASSERT_TRUE(port.set_link(false));
   EXPECT_TRUE(readable());
+}
+
+TEST_F(OpenCard, ALostCardSaysSoAndWhatToDo) {
+  auto device = open();
+  hca::Port& port = device->port();
+  EXPECT_TRUE(device->may_be_lost());
+  EXPECT_TRUE(device->condition());
+  auto domain = hca::alloc_transport_domain(*device);
+  ASSERT_TRUE(domain);
+  ASSERT_TRUE(port.set_mtu(2000));
+  rdma.raise_async(IBV_EVENT_DEVICE_FATAL);
+  EXPECT_TRUE(device->condition()) << "nobody has looked yet";
+  port.acknowledge_change();
+  const auto condition = device->condition();
+  ASSERT_FALSE(condition);
+  EXPECT_EQ(condition.error().errnum, ENODEV);
+  EXPECT_TRUE(std::strstr(condition.error().text,
+                          "mlx5_0 is lost (IBV_EVENT_DEVICE_FATAL): its firmware failed, or its driver"))
+      << condition.error().text;
+  EXPECT_TRUE(std::strstr(condition.error().text, "when the card is back")) << condition.error().text;
+  // The kernel ended the object; the netdev is still there, and gets its MTU back.
+  rdma.fail("mlx5dv_devx_obj_destroy", EIO);
+  testing::internal::CaptureStderr();
+  *domain = {};
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
+  rdma.forget_failures();
+  device.reset();
+  EXPECT_EQ(netdev().mtu, 1500u);
+}
+
+TEST_F(OpenCard, ANetdevThatWentWithItsCardIsNotMissed) {
+  auto device = open();
+  ASSERT_TRUE(device->port().set_mtu(2000));
+  ASSERT_EQ(std::system("ip link del chime0"), 0);
+  rdma.raise_async(IBV_EVENT_DEVICE_FATAL);
+  device->port().acknowledge_change();
+  testing::internal::CaptureStderr();
+  device.reset();
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
+  make_netdevs();
 }
 
 }  // namespace
