@@ -4,7 +4,6 @@ import re
 import subprocess
 
 from capture import FIRST, SECOND, carry, crossing
-from channel import read_until
 from scapy.layers.inet import ICMP, IP, TCP, UDP
 from scapy.layers.inet6 import IPv6
 from scapy.layers.l2 import GRE, Dot1Q, Ether
@@ -128,13 +127,8 @@ def test_checksum_status_of_received_frames(backend):
         pmd.command(f"port start {SECOND}")
         through.links_up()
         pmd.command("set verbose 1")
-        # What the forwarding lcore prints runs into the prompt, so this waits for its lines instead.
-        pmd.channel.send("start\n")
-        text = ""
-        while len(re.findall("ol_flags.*\n", text)) < 6:  # each frame is seen at two ports
-            text += read_until(pmd.channel, "\n", 10)
-        pmd.channel.send("set verbose 0\nstop\n")
-        read_until(pmd.channel, "Done.", 10)
+        text = pmd.print_packets("start", 6)  # each frame is seen at two ports
+        pmd.command("stop")
     lines = [line for line in text.splitlines() if "ol_flags" in line]
     assert any("RX_IP_CKSUM_GOOD" in line and "RX_L4_CKSUM_GOOD" in line for line in lines), text
     assert any("RX_IP_CKSUM_BAD" in line for line in lines), text

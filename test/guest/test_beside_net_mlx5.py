@@ -70,16 +70,8 @@ def test_vlan_tags(guest, pmd):
     pmd.command("clear port stats all")
     pmd.command("set fwd rxonly")
     pmd.command("set verbose 1")
-    text = pmd.command("start tx_first 1")
-
-    def all_came() -> bool:
-        nonlocal text
-        shown = [pmd.command(f"show port stats {port}") for port in (NET_MLX5, CHIME)]
-        text += "".join(shown)
-        return all(int(re.search(r"RX-packets: (\d+)", one)[1]) >= BURST for one in shown)
-
-    pmd.wait_for(all_came, "a burst at both ports")
-    text += pmd.command("stop") + pmd.command("set verbose 0")
+    text = pmd.print_packets("start tx_first 1", 2 * BURST)
+    text += pmd.command("stop")
     for port in (NET_MLX5, CHIME):
         received = re.split(r"(?=port \d+/queue \d+: received)", text)
         packets = "".join(one for one in received if one.startswith(f"port {port}/"))

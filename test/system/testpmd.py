@@ -3,6 +3,7 @@
 import itertools
 import os
 import re
+import time
 
 from channel import ProcessChannel, read_until
 
@@ -57,6 +58,17 @@ class InteractiveTestpmd:
             output = read_until(self.channel, PROMPT, seconds)
         cleaned = _CONTROL.sub("", output).replace(PROMPT, "")
         return cleaned.split("\n", 1)[1] if cleaned.lstrip().startswith(text) and "\n" in cleaned else cleaned
+
+    def print_packets(self, start: str, count: int, seconds: float = 60) -> str:
+        """Types the command that starts forwarding in verbose mode; returns what was printed with so many packets. The prompt
+        may come among their lines, and in pieces: another thread prints them."""
+        self.channel.send(start + "\n")
+        text, end = "", time.monotonic() + seconds
+        while len(re.findall("ol_flags.*\n", text)) < count:
+            if time.monotonic() >= end:
+                raise TimeoutError(f"no {count} packets within {seconds} s; the output ends:\n{text[-4000:]}")
+            text += self.channel.read(1)
+        return text + self.command("set verbose 0")
 
     def quit(self) -> str:
         self.channel.send("quit\n")
