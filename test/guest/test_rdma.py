@@ -5,6 +5,8 @@ import re
 
 import pytest
 
+from programs import pair
+
 HERE, THERE = "10.1.0.1", "10.1.0.2"
 
 
@@ -32,19 +34,6 @@ def addresses(guest, away: str) -> None:
                                    for i, part in enumerate(address.split(".")))
         guest.run(f"for i in $(seq 100); do grep -q {wanted} /sys/class/infiniband/{device}/ports/1/gids/1 && "
                   f"grep -q ACTIVE /sys/class/infiniband/{device}/ports/1/state && exit 0; sleep 0.1; done; exit 1")
-
-
-def pair(guest, program: str, options: str, server: str = "mlx5_1", client: str = "mlx5_0") -> str:
-    """@return what the client said; both ends succeeded"""
-    text, status = guest.status(f"""
-        timeout 30 {program} -d {server} {options} > /tmp/server 2>&1 & server=$!
-        for i in $(seq 200); do ss -Hltn | grep -q ':18515 ' && break; sleep 0.05; done
-        timeout 30 {program} -d {client} {options} 127.0.0.1 2>&1; client=$?
-        wait $server; server=$?
-        [ $client = 0 ] && [ $server = 0 ] || cat /tmp/server
-        exit $((client + server))""", timeout=90)
-    assert status == 0, text
-    return text
 
 
 def test_device(guest):
