@@ -49,6 +49,10 @@ def test_pingpong(own, service):
     assert "iters in" in pair(own, f"ibv_{service}_pingpong", "-g 1 -n 50 -e", "mlx5_0")
 
 
+def test_xrc_pingpong(own):
+    pair(own, "ibv_xsrq_pingpong", "-g 1 -n 50 -e", "mlx5_0")
+
+
 def test_pingpong_over_ipv6(own):
     assert "iters in" in pair(own, "ibv_rc_pingpong", "-g 0 -n 50 -e", "mlx5_0")
 

@@ -55,6 +55,26 @@ def test_pingpong(guest, service):
     assert guest.faults() == []
 
 
+def test_xrc_pingpong(guest):
+    """Its shared receive queue has one request: each must be given back before the next message finds one."""
+    guest.mark()
+    pair(guest, "ibv_xsrq_pingpong", "-g 1 -n 50 -e")
+    assert guest.faults() == []
+
+
+def test_xrc_pingpong_with_several_clients(guest):
+    """The server sends to the shared receive queue of one client over the queue pairs of the others as well."""
+    guest.mark()
+    text, status = guest.status("""
+        timeout 60 ibv_xsrq_pingpong -d mlx5_1 -g 1 -n 20 -e -c 3 > /tmp/server 2>&1 & server=$!
+        for i in $(seq 200); do ss -Hltn | grep -q ':18515 ' && break; sleep 0.05; done
+        for i in 1 2 3; do timeout 60 ibv_xsrq_pingpong -d mlx5_0 -g 1 -n 20 -e 127.0.0.1 > /tmp/client$i 2>&1 & done
+        wait $server; server=$?; wait
+        cat /tmp/server /tmp/client*; exit $server""", timeout=120)
+    assert status == 0 and text.count("success") == 4, text
+    assert guest.faults() == []
+
+
 BANDWIDTH = ["ib_send_bw -s 8192 -e", "ib_send_bw -s 1024 -e -c UD", "ib_send_bw -s 8192 -e -c UC",
              "ib_send_bw -s 8192 -e --use-srq", "ib_send_bw -s 8192 -e -c XRC --use-srq", "ib_write_bw -s 65536",
              "ib_write_bw -s 1000 -q 4", "ib_read_bw -s 65536", "ib_atomic_bw -A FETCH_AND_ADD",
