@@ -26,7 +26,8 @@ Result<Owned<Server>> Server::create(const std::vector<NicOptions>& nics, const 
   auto wires = wire::Factory::create();
   if (!wires) return fail(wires.error());
   server->wires_ = std::move(*wires);
-  for (const NicOptions& options : nics) {
+  for (NicOptions options : nics) {
+    options.place = static_cast<unsigned>(server->nics_.size());
     Owned<Qtest>& qtest = server->qtests_[options.qtest];
     if (!qtest) qtest = std::make_unique<Qtest>(options.qtest);
     auto nic = Nic::create(options, *qtest, *server->wires_, *server);
