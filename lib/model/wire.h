@@ -64,6 +64,8 @@ class Wire {
   virtual std::uint32_t largest_frame() const noexcept = 0;
   /// Whether it takes TCP that is still to be cut (Frame::cut), of up to 64 KiB. Asked for every large send.
   virtual bool cuts() const noexcept { return false; }
+  /// Whether all that is sent comes back: the card keeps nothing for itself then, for it would have it twice.
+  virtual bool loops() const noexcept { return false; }
 };
 
 }  // namespace chime::model

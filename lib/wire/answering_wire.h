@@ -22,6 +22,7 @@ class AnsweringWire final : public Port, private model::WirePort {
   model::WireLink link() const noexcept override { return wire_->link(); }
   std::uint32_t largest_frame() const noexcept override { return wire_->largest_frame(); }
   bool cuts() const noexcept override { return wire_->cuts(); }
+  bool loops() const noexcept override { return wire_->loops(); }
 
   Result<> ready() noexcept override { return wire_->ready(); }
   void begin() noexcept override { wire_->begin(); }

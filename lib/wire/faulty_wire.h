@@ -26,6 +26,7 @@ class FaultyWire final : public Port, private model::WirePort {
   std::uint32_t largest_frame() const noexcept override { return wire_->largest_frame(); }
   /// Faults befall single frames.
   bool cuts() const noexcept override { return !out_.active() && wire_->cuts(); }
+  bool loops() const noexcept override { return wire_->loops(); }
 
   Result<> ready() noexcept override { return wire_->ready(); }
   void begin() noexcept override { wire_->begin(); }

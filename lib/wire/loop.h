@@ -13,6 +13,7 @@ class LoopWire final : public BareWire {
   unsigned poll(unsigned) noexcept override { return 0; }
   model::WireLink link() const noexcept override;
   std::uint32_t largest_frame() const noexcept override { return unlimited_frame; }
+  bool loops() const noexcept override { return true; }
 
  private:
   model::WirePort* port_ = nullptr;

@@ -18,7 +18,11 @@ def log(boot, tmp_path_factory):
         ip link set eth0 up; sleep 0.5
         ethtool -S eth0; ethtool -m eth0; ethtool eth0; ethtool --show-fec eth0; ethtool -G eth0 rx 512
         ethtool -N eth0 flow-type udp4 dst-port 7 action 0; ip link set eth0 promisc on; ip link set eth0 mtu 4000
-        devlink dev info; devlink health show
+        devlink dev info; devlink health show""", timeout=400)
+    guest.control("link net0 down")
+    guest.run("""
+        for i in $(seq 100); do grep -q 0 /sys/class/net/eth0/carrier && break; sleep 0.1; done
+        ethtool eth0
         ip link set eth0 down; modprobe -r mlx5_core""", timeout=400)
     text = guest.run("dmesg | gzip -9 | base64 -w 0", timeout=400)
     path = tmp_path_factory.mktemp("log") / "dmesg.gz"

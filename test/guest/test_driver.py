@@ -27,6 +27,12 @@ def backend(guest, build):
     made.close()
 
 
+def test_cards_have_addresses_of_their_own(guest):
+    """None was given, and the stock driver shows them."""
+    addresses = guest.run("cat /sys/class/net/eth[0-2]/address").split()
+    assert len(set(addresses)) == len(CARDS) == 3, addresses
+
+
 def test_the_end(guest):
     """Nothing of it is left on the cards, and the kernel has found no fault."""
     assert [guest.objects(name) for name, _ in CARDS] == guest.before

@@ -139,6 +139,15 @@ def test_statistics(guest):
     assert after["rx_crc_errors_phy"] == 0 and after["rx_out_of_buffer"] == 0
 
 
+def test_statistics_of_pci(guest):
+    """A card's answer to MPCNT: between the model and the guest there are no errors."""
+    counters = guest.statistics("eth0")
+    for name in ("rx_pci_signal_integrity", "tx_pci_signal_integrity", "outbound_pci_buffer_overflow",
+                 "outbound_pci_stalled_rd", "outbound_pci_stalled_wr", "outbound_pci_stalled_rd_events",
+                 "outbound_pci_stalled_wr_events"):
+        assert counters[name] == 0, name
+
+
 def test_rings_change(guest):
     guest.mark()
     for rx, tx in ((256, 512), (4096, 2048), (1024, 1024)):
@@ -181,6 +190,23 @@ def test_link_flap(guest):
         assert carrier(guest, "1")
     text = guest.run("dmesg").rpartition("chime-mark")[2]
     assert text.count("eth0: Link down") == 3 and text.count("eth0: Link up") == 3
+    ping(guest)
+    assert guest.faults() == []
+
+
+def test_why_there_is_no_link(guest):
+    guest.mark()
+    try:
+        assert guest.control("link net0 down")["ok"]
+        assert carrier(guest, "0")
+        assert "Link detected: no (Autoneg, No partner detected)" in guest.run("ethtool eth0")
+        guest.run("ethtool -s eth0 autoneg off speed 100000 duplex full")
+        assert "Link detected: no (Autoneg, No partner detected during force mode)" in guest.run("ethtool eth0")
+    finally:
+        guest.run("ethtool -s eth0 autoneg on")
+        assert guest.control("link net0 up")["ok"]
+    assert carrier(guest, "1")
+    assert re.search(r"Link detected: yes$", guest.run("ethtool eth0"), re.MULTILINE)
     ping(guest)
     assert guest.faults() == []
 

@@ -5,6 +5,8 @@ import re
 
 import pytest
 
+from programs import pair
+
 HERE, THERE = "10.1.0.1", "10.1.0.2"
 
 
@@ -34,19 +36,6 @@ def addresses(guest, away: str) -> None:
                   f"grep -q ACTIVE /sys/class/infiniband/{device}/ports/1/state && exit 0; sleep 0.1; done; exit 1")
 
 
-def pair(guest, program: str, options: str, server: str = "mlx5_1", client: str = "mlx5_0") -> str:
-    """@return what the client said; both ends succeeded"""
-    text, status = guest.status(f"""
-        timeout 30 {program} -d {server} {options} > /tmp/server 2>&1 & server=$!
-        for i in $(seq 200); do ss -Hltn | grep -q ':18515 ' && break; sleep 0.05; done
-        timeout 30 {program} -d {client} {options} 127.0.0.1 2>&1; client=$?
-        wait $server; server=$?
-        [ $client = 0 ] && [ $server = 0 ] || cat /tmp/server
-        exit $((client + server))""", timeout=90)
-    assert status == 0, text
-    return text
-
-
 def test_device(guest):
     assert re.search(r"mlx5_0\s+020000030000000[01]", guest.run("ibv_devices"))
     assert "link mlx5_0/1 state ACTIVE physical_state LINK_UP netdev eth0" in guest.run("rdma link")
@@ -63,6 +52,26 @@ def test_pingpong(guest, service):
     guest.mark()
     text = pair(guest, f"ibv_{service}_pingpong", "-g 1 -n 50 -e")
     assert "iters in" in text
+    assert guest.faults() == []
+
+
+def test_xrc_pingpong(guest):
+    """Its shared receive queue has one request: each must be given back before the next message finds one."""
+    guest.mark()
+    pair(guest, "ibv_xsrq_pingpong", "-g 1 -n 50 -e")
+    assert guest.faults() == []
+
+
+def test_xrc_pingpong_with_several_clients(guest):
+    """The server sends to the shared receive queue of one client over the queue pairs of the others as well."""
+    guest.mark()
+    text, status = guest.status("""
+        timeout 60 ibv_xsrq_pingpong -d mlx5_1 -g 1 -n 20 -e -c 3 > /tmp/server 2>&1 & server=$!
+        for i in $(seq 200); do ss -Hltn | grep -q ':18515 ' && break; sleep 0.05; done
+        for i in 1 2 3; do timeout 60 ibv_xsrq_pingpong -d mlx5_0 -g 1 -n 20 -e 127.0.0.1 > /tmp/client$i 2>&1 & done
+        wait $server; server=$?; wait
+        cat /tmp/server /tmp/client*; exit $server""", timeout=120)
+    assert status == 0 and text.count("success") == 4, text
     assert guest.faults() == []
 
 

@@ -99,7 +99,8 @@ Result<Owned<Nic>> Nic::create(const NicOptions& options, Qtest* qtest, wire::Fa
   auto profile = profile_of(options.profile);
   if (!profile) return fail(profile.error().within("%s", options.name.c_str()));
   nic->profile_ = std::move(*profile);
-  if (options.mac != 0) nic->profile_.identity.base_mac = options.mac;
+  std::uint64_t& mac = nic->profile_.identity.base_mac;
+  mac = options.mac != 0 ? options.mac : mac + options.place;
   const wire::WireSpec spec{.port_name = nic->options_.name.c_str(), .wire = nic->options_.wire.c_str()};
   auto wire = wires.make(spec, executor, nic->clock_);
   if (!wire) return fail(wire.error().within("%s", options.name.c_str()));

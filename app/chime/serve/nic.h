@@ -23,7 +23,8 @@ struct NicOptions {
   std::string qtest;      ///< and the path of its QEMU's qtest socket
   std::string wire = "loop";
   std::string profile;    ///< compiled-in name or file; empty: the default
-  std::uint64_t mac = 0;  ///< 48 bits; 0: the profile's
+  std::uint64_t mac = 0;  ///< 48 bits; 0: the profile's, plus `place`
+  unsigned place = 0;     ///< among its server's cards: no two of them have one address
 
   /// @param text "name=net0,vfio-user=PATH,wire=loop,profile=connectx7,mac=02:00:00:00:00:01"
   static Result<NicOptions> parse(const std::string& text);

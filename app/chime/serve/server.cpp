@@ -26,7 +26,8 @@ Result<Owned<Server>> Server::create(const std::vector<NicOptions>& nics, const 
   auto wires = wire::Factory::create();
   if (!wires) return fail(wires.error());
   server->wires_ = std::move(*wires);
-  for (const NicOptions& options : nics) {
+  for (NicOptions options : nics) {
+    options.place = static_cast<unsigned>(server->nics_.size());
     auto nic = Nic::create(options, server->qtest_of(options), *server->wires_, *server);
     if (!nic) return fail(nic.error());
     server->nics_.push_back(std::move(*nic));

@@ -85,6 +85,7 @@ Result<> Kernel::bring_up(const MacAddress& mac) noexcept {
   if (auto done = execute(init, initialized); !done) return done;
   initialized_ = true;
   if (auto done = write_address(*this, mac); !done) return done;
+  if (auto done = disable_local_loopback(*this); !done) return done;
   if (auto done = enable_roce(*this, mac); !done) return done;
   if (auto done = make_event_queues(); !done) return done;
   return open_user_context();

@@ -86,6 +86,24 @@ Result<> write_address(Kernel& kernel, const MacAddress& mac) noexcept {
   return kernel.execute(in, out);
 }
 
+Result<> disable_local_loopback(Kernel& kernel) noexcept {
+  prm::Box<prm::query_hca_cap_out> caps;
+  if (auto done = query_general(kernel, caps); !done) return done;
+  const prm::ConstView<prm::cmd_hca_cap> card(caps.bytes().subspan(0x10));
+  const bool unicast = card.get(prm::cmd_hca_cap::disable_local_lb_uc);
+  const bool multicast = card.get(prm::cmd_hca_cap::disable_local_lb_mc);
+  if (!unicast && !multicast) return {};
+  prm::Box<Modify> in;
+  prm::Box<prm::modify_nic_vport_context_out> out;
+  in.at(Modify::field_select)
+      .set(Select::disable_uc_local_lb, unicast)
+      .set(Select::disable_mc_local_lb, multicast);
+  in.at(Modify::nic_vport_context)
+      .set(Context::disable_uc_local_lb, unicast)
+      .set(Context::disable_mc_local_lb, multicast);
+  return kernel.execute(in, out);
+}
+
 Result<> write_vport_mtu(Kernel& kernel, std::uint32_t mtu) noexcept {
   prm::Box<Modify> in;
   prm::Box<prm::modify_nic_vport_context_out> out;

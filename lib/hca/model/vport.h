@@ -15,6 +15,9 @@ namespace chime::hca::embedded {
 
 Result<MacAddress> read_address(Kernel& kernel) noexcept;
 Result<> write_address(Kernel& kernel, const MacAddress& mac) noexcept;
+/// Frames of raw queues to the port's own addresses go to the wire, as mlx5_core has it while there is one
+/// user context.
+Result<> disable_local_loopback(Kernel& kernel) noexcept;
 Result<> write_vport_mtu(Kernel& kernel, std::uint32_t mtu) noexcept;
 /// The addresses that the port lets in: its own and further ones. ENOSPC names the card's limit.
 Result<> write_unicast(Kernel& kernel, const MacAddress& own, std::span<const MacAddress> list) noexcept;

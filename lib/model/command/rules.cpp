@@ -89,7 +89,8 @@ constexpr RuleInfo table[] = {
     {Rule::tir_feature, "tir.feature", S::bad_param, "A feature of the TIR is not supported."},
     {Rule::tir_modify, "tir.modify", S::bad_param, "This of a TIR can't be modified."},
     {Rule::tis_feature, "tis.feature", S::bad_param, "A feature of the TIS is not supported."},
-    {Rule::loopback_block, "tir.loopback-block", S::bad_param, "The card can't block its own packets."},
+    {Rule::loopback_block, "tir.loopback-block", S::bad_param,
+     "The card has no choice about its own packets."},
 
     {Rule::table_type, "flow-table.type", S::bad_param, "The card has no flow tables of this type."},
     {Rule::table_size, "flow-table.size", S::bad_param, "The table is larger than the card allows."},

@@ -83,8 +83,8 @@ bool loopback_block_allowed(Command& c, std::uint32_t block) noexcept {
   const bool multicast = ethernet.get(Ethernet::self_lb_mc) ||
                          caps.get(prm::cmd_hca_cap::disable_local_lb_mc) ||
                          caps.get(prm::cmd_hca_cap::block_lb_mc);
-  if ((block & Tir::block_unicast && !unicast) || (block & Tir::block_multicast && !multicast)) {
-    c.refuse(Rule::loopback_block, 0, "self_lb_block %#x; this card can block %s", block,
+  if ((block & Tir::self_unicast && !unicast) || (block & Tir::self_multicast && !multicast)) {
+    c.refuse(Rule::loopback_block, 0, "self_lb_block %#x; this card has a choice for %s", block,
              multicast ? "multicast (2)" : "nothing");
     return false;
   }
@@ -123,7 +123,7 @@ void create_tir(Command& c, In<prm::create_tir> in, Out<prm::create_tir> out) no
                       static_cast<unsigned>(tirc.get(T::disp_type)));
   }
   tir->tunneled_offload = tirc.get(T::tunneled_offload_en);
-  tir->self_loopback_block = static_cast<std::uint8_t>(tirc.get(T::self_lb_block));
+  tir->self_loopback = static_cast<std::uint8_t>(tirc.get(T::self_lb_block));
   put_hash(hash, *tir);
   if (!c.good(Engine::prepare(*tir), "the hash")) return;
   if (auto* made = c.publish(c.card.tirs, std::move(tir))) out.set(prm::create_tir_out::tirn, made->number);
@@ -156,7 +156,7 @@ void modify_tir(Command& c, In<prm::modify_tir> in, Out<prm::modify_tir>) noexce
     if (!c.good(Engine::prepare(*tir), "the hash")) return put_hash(before, *tir);
   }
   if (mask.get(Mask::self_lb_en)) {
-    tir->self_loopback_block = static_cast<std::uint8_t>(tirc.get(T::self_lb_block));
+    tir->self_loopback = static_cast<std::uint8_t>(tirc.get(T::self_lb_block));
   }
 }
 
@@ -170,7 +170,7 @@ void query_tir(Command& c, In<prm::query_tir> in, Out<prm::query_tir> out) noexc
       .set(T::rx_hash_symmetric, tir->symmetric)
       .set(T::tunneled_offload_en, tir->tunneled_offload)
       .set(T::rx_hash_fn, static_cast<prm::rx_hash_fn>(tir->hash))
-      .set(T::self_lb_block, tir->self_loopback_block)
+      .set(T::self_lb_block, tir->self_loopback)
       .set(T::transport_domain, number_of(tir->transport_domain));
   for (std::size_t i = 0; i < 10; ++i) {
     std::uint32_t word = 0;

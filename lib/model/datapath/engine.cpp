@@ -3,6 +3,7 @@
 
 #include "model/card.h"
 #include "model/datapath/completions.h"
+#include "model/datapath/egress.h"
 #include "model/datapath/events.h"
 #include "model/datapath/keys.h"
 #include "model/datapath/port.h"
@@ -20,15 +21,19 @@ struct Engine::State {
         completions(c, events),
         keys(c),
         port(c, events),
-        transmit(c, events, completions, keys, port, batch),
-        roce(c, events, completions, keys, port),
-        receive(c, completions, keys, port, roce) {}
+        egress(c, port),
+        transmit(c, events, completions, keys, port, egress, batch),
+        roce(c, events, completions, keys, port, egress),
+        receive(c, completions, keys, port, roce) {
+    egress.turn_back_to(receive);
+  }
 
   Hca::Card& card;
   Events events;
   Completions completions;
   Keys keys;
   Port port;
+  Egress egress;
   SendBatch batch;
   Transmit transmit;
   Roce roce;

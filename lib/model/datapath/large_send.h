@@ -33,6 +33,8 @@ class LargeSend {
   ///         pieces; one frame would be longer than an IP datagram can be
   bool begin(std::span<const std::byte> header, std::uint32_t mss, std::uint32_t cs_flags,
              std::span<const Segment> payload, const net::VxlanPorts& vxlan) noexcept;
+  /// The frames' destination address, after begin().
+  const std::byte* destination() const noexcept { return header_.data(); }
   /// Puts all of it into a batch that is not full, as one frame with its Frame::cut; to be called before
   /// next(). @return false, and nothing was done: it has to be cut here (UDP, a tunnel, checksums that were
   /// not asked for, longer than an IP datagram, or short enough for one frame)

@@ -35,14 +35,14 @@ void Port::Counter::add_to(TrafficCounts& counts, std::uint32_t extra_octets) co
   }
 }
 
-void Port::add_sent(const Counter& counter) noexcept {
+void Port::add_sent(const Counter& counter, bool wire) noexcept {
   counter.add_to(card_.vport.transmitted, 0);
-  counter.add_to(card_.port.transmitted, fcs);
+  if (wire) counter.add_to(card_.port.transmitted, fcs);
 }
 
-void Port::add_received(const Counter& counter) noexcept {
+void Port::add_received(const Counter& counter, bool wire) noexcept {
   counter.add_to(card_.vport.received, 0);
-  counter.add_to(card_.port.received, fcs);
+  if (wire) counter.add_to(card_.port.received, fcs);
 }
 
 }  // namespace chime::model

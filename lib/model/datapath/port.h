@@ -42,8 +42,9 @@ class Port {
     std::uint64_t octets_[kinds]{};
   };
 
-  void add_sent(const Counter& counter) noexcept;
-  void add_received(const Counter& counter) noexcept;
+  /// @param wire counts for the physical port as well; what stays inside the card only for the virtual one
+  void add_sent(const Counter& counter, bool wire) noexcept;
+  void add_received(const Counter& counter, bool wire) noexcept;
   void count_size(std::uint32_t length) noexcept { ++card_.port.received_sizes[size_class(length + fcs)]; }
 
  private:

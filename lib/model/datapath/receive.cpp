@@ -45,6 +45,16 @@ void Receive::deliver(std::span<const Frame> frames) noexcept {
     card_.port.received_no_match += frames.size();
     return;
   }
+  all_of(frames);
+}
+
+void Receive::turned_back(std::span<const Frame> frames, const Origin& origin) noexcept {
+  own_ = &origin;
+  all_of(frames);
+  own_ = nullptr;
+}
+
+void Receive::all_of(std::span<const Frame> frames) noexcept {
   completions_.begin_burst();
   keys_.forget();
   while (!frames.empty()) {
@@ -66,8 +76,10 @@ void Receive::burst_of(std::span<const Frame> frames) noexcept {
     look_at(arrival, slot, frame);
     ++slot;
     counter.count(arrival.front, frame.length);
-    port_.count_size(frame.length);
-    if (net::is_roce(arrival.front, arrival.headers) && roce_.take(arrival.front, arrival.headers, frame)) {
+    if (!own_) port_.count_size(frame.length);
+    if ((net::is_roce(arrival.front, arrival.headers) &&
+         roce_.take(arrival.front, arrival.headers, frame, own_ != nullptr)) ||
+        !to_steering(arrival)) {
       --slot;
       continue;
     }
@@ -76,7 +88,7 @@ void Receive::burst_of(std::span<const Frame> frames) noexcept {
                            [&](Tir& tir, std::uint32_t tag) { dispatch(arrival, tir, tag); });
     if (!matched) ++card_.port.received_no_match;
   }
-  port_.add_received(counter);
+  port_.add_received(counter, !own_);
   serve();
 }
 
@@ -116,7 +128,20 @@ void Receive::look_at(Arrival& arrival, unsigned slot, const Frame& frame) noexc
   }
 }
 
+/// A queue pair's multicast turns back to members of its group alone.
+bool Receive::to_steering(const Arrival& arrival) const noexcept {
+  return !own_ || !own_->roce || (net::byte_at(arrival.front) & 1) == 0;
+}
+
+/// A TIR takes frames of its own transport domain's send queues if it was told to.
+bool Receive::blocks(const Tir& tir) const noexcept {
+  return own_ && own_->domain && own_->domain == tir.transport_domain.get() &&
+         (tir.self_loopback & Tir::self_unicast) == 0;
+}
+
 void Receive::dispatch(Arrival& arrival, Tir& tir, std::uint32_t flow_tag) noexcept {
+  if (blocks(tir)) [[unlikely]]
+    return;
   if (delivery_count_ == max_deliveries) serve();
   std::uint32_t hash = 0;
   std::uint8_t hash_type = 0;

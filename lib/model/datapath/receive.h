@@ -9,6 +9,7 @@
 #include "model/card.h"
 #include "model/datapath/completions.h"
 #include "model/datapath/compressed_cqes.h"
+#include "model/datapath/egress.h"
 #include "model/datapath/keys.h"
 #include "model/datapath/port.h"
 #include "model/datapath/scatter.h"
@@ -44,6 +45,8 @@ class Receive {
                            .get(prm::per_protocol_networking_offload_caps::cqe_checksum_full) != 0) {}
 
   void deliver(std::span<const Frame> frames) noexcept;
+  /// Frames of this card that did not leave it: see Egress.
+  void turned_back(std::span<const Frame> frames, const Origin& origin) noexcept;
   void state_changed(Rq& rq, QueueState from) noexcept;
 
  private:
@@ -74,7 +77,10 @@ class Receive {
     std::uint8_t hash_type;
   };
 
+  void all_of(std::span<const Frame> frames) noexcept;
   void burst_of(std::span<const Frame> frames) noexcept;
+  bool to_steering(const Arrival& arrival) const noexcept;
+  bool blocks(const Tir& tir) const noexcept;
   bool acceptable(const Frame& frame) noexcept;
   void look_at(Arrival& arrival, unsigned slot, const Frame& frame) noexcept;
   void dispatch(Arrival& arrival, Tir& tir, std::uint32_t flow_tag) noexcept;
@@ -119,6 +125,7 @@ class Receive {
   CompressedCqes compressed_;
   const bool checksum_full_;  ///< "cqe_checksum_full": check_sum has all behind the Ethernet header
 
+  const Origin* own_ = nullptr;  ///< who sent the frames at hand, when they did not leave the card
   std::array<Arrival, burst> arrivals_;
   std::array<Delivery, max_deliveries> deliveries_;
   unsigned delivery_count_ = 0;

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cstring>
 
-#include "model/datapath/gather.h"
 #include "model/datapath/report.h"
 #include "model/datapath/send_doorbell.h"
 #include "prm/doorbell.h"
@@ -18,11 +17,6 @@ constexpr unsigned prefetch_blocks = 8;  ///< basic blocks ahead of the one that
 constexpr std::uint32_t blocks_of(std::uint32_t ds) noexcept {
   constexpr auto units = static_cast<std::uint32_t>(prm::wqebb_size / prm::wqe_unit);
   return std::max(1u, (ds + units - 1) / units);
-}
-
-/// Of the frames that a frame stands for.
-constexpr std::uint32_t longest_piece(const Frame& frame) noexcept {
-  return frame.cut.payload == 0 ? frame.length : std::uint32_t{frame.cut.headers} + frame.cut.payload;
 }
 
 const prm::WqeCtrl& ctrl_of(const std::byte* wqe) noexcept {
@@ -242,7 +236,8 @@ SendOutcome Transmit::large_send(Sq& sq, std::byte* ring, const std::byte* wqe, 
   if (const SendOutcome outcome = request_.begin_large(sq, whole, ds, large_); outcome.fault != Fault::none) {
     return outcome;
   }
-  if (card_.around.wire.cuts() && large_.whole(batch_)) short_enough(sq);
+  if (card_.around.wire.cuts() && !egress_.turns_back(large_.destination()) && large_.whole(batch_))
+    short_enough(sq);
   while (large_.next(batch_)) {
     if (!short_enough(sq)) break;
     if (batch_.full()) complete_batch(sq);
@@ -321,8 +316,8 @@ const std::byte* Transmit::in_one_piece(Sq& sq, std::byte* ring, const std::byte
 void Transmit::complete_batch(Sq& sq) noexcept {
   if (batch_.frame_count != 0) {
     if (port_.up()) {
-      count_sent();
-      card_.around.wire.transmit({batch_.frames.data(), batch_.frame_count});
+      // Frames without a TIS were refused before they came here.
+      egress_.send({batch_.frames.data(), batch_.frame_count}, {.domain = sq.tis->transport_domain.get()});
     } else {
       card_.port.transmit_discarded += batch_.frame_count;
       dropped_link_down_ += batch_.frame_count;
@@ -346,28 +341,6 @@ void Transmit::complete_batch(Sq& sq) noexcept {
                        prm::cqe_opcode::requester, done.solicited);
   }
   batch_.clear();
-}
-
-void Transmit::count_sent() noexcept {
-  Port::Counter counter;
-  for (unsigned i = 0; i < batch_.frame_count; ++i) {
-    const Frame& frame = batch_.frames[i];
-    std::byte destination[6];
-    const std::byte* front = frame.segments[0].data;
-    if (frame.segments[0].length < sizeof destination) {
-      gather(destination, {frame.segments, frame.segment_count}, sizeof destination);
-      front = destination;
-    }
-    counter.count(front, longest_piece(frame));
-    if (frame.cut.payload != 0) [[unlikely]] {
-      for (std::uint32_t left = frame.length - longest_piece(frame); left != 0;) {
-        const std::uint32_t now = std::min<std::uint32_t>(left, frame.cut.payload);
-        counter.count(front, frame.cut.headers + now);
-        left -= now;
-      }
-    }
-  }
-  port_.add_sent(counter);
 }
 
 // ---- errors ----

@@ -5,6 +5,7 @@
 
 #include "model/card.h"
 #include "model/datapath/completions.h"
+#include "model/datapath/egress.h"
 #include "model/datapath/keys.h"
 #include "model/datapath/port.h"
 #include "model/datapath/send_batch.h"
@@ -16,13 +17,14 @@ namespace chime::model {
 /// Send queues: what a doorbell starts.
 class Transmit {
  public:
-  Transmit(Hca::Card& card, Events& events, Completions& completions, Keys& keys, Port& port,
+  Transmit(Hca::Card& card, Events& events, Completions& completions, Keys& keys, Port& port, Egress& egress,
            SendBatch& batch) noexcept
       : card_(card),
         events_(events),
         completions_(completions),
         keys_(keys),
         port_(port),
+        egress_(egress),
         batch_(batch),
         request_(keys, card.port.vxlan_ports, batch) {}
 
@@ -56,7 +58,6 @@ class Transmit {
   const std::byte* in_one_piece(Sq& sq, std::byte* ring, const std::byte* first,
                                 std::uint32_t blocks) noexcept;
   void complete_batch(Sq& sq) noexcept;
-  void count_sent() noexcept;
   void fail(Sq& sq, const SendOutcome& outcome) noexcept;
   void flush(Sq& sq) noexcept;
 
@@ -68,6 +69,7 @@ class Transmit {
   Completions& completions_;
   Keys& keys_;
   Port& port_;
+  Egress& egress_;
   SendBatch& batch_;
   SendRequest request_;
   LargeSend large_;

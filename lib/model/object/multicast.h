@@ -24,6 +24,7 @@ class MulticastGroups {
   /// Members of one group.
   std::uint32_t members(const GidBytes& group) const noexcept;
   std::uint32_t groups() const noexcept;
+  bool empty() const noexcept { return count_ == 0; }
   /// ENOMEM. The queue pair must not be a member yet.
   Result<> attach(const GidBytes& group, Qp& qp) noexcept;
   /// @return whether it was a member

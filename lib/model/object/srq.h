@@ -7,6 +7,7 @@
 #include "model/object/memory.h"
 #include "model/object/object.h"
 #include "model/object/queue.h"
+#include "prm/wqe.h"
 
 /// @file
 /// Receive requests that queue pairs share: XRC shared receive queues, and receive memory pools, which are
@@ -23,7 +24,7 @@ struct Xrcd final : Object {
 ///
 ///     WQE   +--------------------------+--------------------------------------+
 ///           | next segment, 16 bytes   | data segments                        |
-///           |   0x08 next_wqe_index    |                                      |
+///           |   0x02 next_wqe_index    |                                      |
 ///           +--------------------------+--------------------------------------+
 struct Srq final : Object {
   Srq() noexcept : Object(Kind::srq) {}
@@ -32,8 +33,7 @@ struct Srq final : Object {
     xrc,   ///< CREATE_XRC_SRQ: packets name it; it has a CQ
     pool,  ///< CREATE_RMP: queue pairs name it, and have their own CQs
   };
-  static constexpr std::uint32_t next_segment = 16;  ///< bytes
-  static constexpr std::uint32_t next_index = 8;     ///< byte of it, 16 bits, big-endian
+  static constexpr std::uint32_t next_segment = sizeof(prm::WqeNext);  ///< bytes
 
   Type type = Type::pool;
   Ring ring;

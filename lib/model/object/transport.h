@@ -49,8 +49,10 @@ struct Tir final : Object {
   Tir() noexcept : Object(Kind::tir) {}
 
   enum class HashFunction : std::uint8_t { none = 0, inverted_xor8 = 1, toeplitz = 2 };
-  /// Which of the packets that came from this transport domain's own SQs are kept from it ("self_lb_block").
-  enum LoopbackBlock : std::uint8_t { block_unicast = 1, block_multicast = 2 };
+  /// Which of the packets that came from this transport domain's own SQs it takes. The field is called
+  /// "self_lb_block", but a bit that is set lets them in: mlx5_ib sets it for "allow self loopback",
+  /// mlx5_core for the time of its loopback test, net_mlx5 when loopback is asked for.
+  enum SelfLoopback : std::uint8_t { self_unicast = 1, self_multicast = 2 };
 
   Ref<TransportDomain> transport_domain;
   Ref<Rq> rq;    ///< direct
@@ -58,7 +60,7 @@ struct Tir final : Object {
   HashFunction hash = HashFunction::none;
   bool symmetric = false;
   bool tunneled_offload = false;
-  std::uint8_t self_loopback_block = 0;
+  std::uint8_t self_loopback = 0;
   std::array<std::uint8_t, 40> toeplitz_key{};
   HashFields outer;
   HashFields inner;

@@ -73,7 +73,7 @@ Roce::Address Roce::address_of(const Qp* qp, const std::byte* front, const net::
   return Address::other;
 }
 
-bool Roce::take(const std::byte* front, const net::Headers& headers, const Frame& frame) noexcept {
+bool Roce::take(const std::byte* front, const net::Headers& headers, const Frame& frame, bool own) noexcept {
   const std::uint32_t bth = std::uint32_t{headers.l4_offset} + net::udp_header;
   std::uint32_t available = frame.segments[0].length;
   if (front != frame.segments[0].data) {
@@ -107,7 +107,10 @@ bool Roce::take(const std::byte* front, const net::Headers& headers, const Frame
   } else if (parsed != net::RoceParse::ok) {
     drop(Fault::roce_malformed, number, packet.opcode);
   } else if (to_group) {
-    shared_.card.multicast.for_each(group, [&](Qp& member) { dispatch(member, packet, whole, headers); });
+    shared_.card.multicast.for_each(group, [&](Qp& member) {
+      const bool blocked = own && member.block_own_multicast && packet.source_qpn == member.number;
+      if (!blocked) dispatch(member, packet, whole, headers);
+    });
   } else if (!qp) {
     drop(Fault::roce_unknown_qp, number, packet.opcode);
   } else if (address == Address::wrong) {

@@ -43,10 +43,7 @@ void Outbox::flush() noexcept {
   const unsigned count = count_;
   if (count == 0) return;
   if (port_.up()) {
-    Port::Counter counter;
-    for (unsigned i = 0; i < count; ++i) counter.count(segments_[i].data, segments_[i].length);
-    port_.add_sent(counter);
-    card_.around.wire.transmit({frames_.data(), count});
+    egress_.send({frames_.data(), count}, {.roce = true});
   } else {
     card_.port.transmit_discarded += count;
     if (worth_a_word(++link_down_)) {

@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "model/card.h"
+#include "model/datapath/egress.h"
 #include "model/datapath/port.h"
 #include "model/packet/roce.h"
 #include "model/wire.h"
@@ -16,7 +17,7 @@ namespace chime::model {
 /// change it, be it software or another frame of the same batch.
 class Outbox {
  public:
-  Outbox(Hca::Card& card, Port& port) noexcept : card_(card), port_(port) {}
+  Outbox(Hca::Card& card, Port& port, Egress& egress) noexcept : card_(card), port_(port), egress_(egress) {}
 
   static constexpr std::uint32_t largest_content = net::largest_bth + 4096 + 4;
 
@@ -28,7 +29,7 @@ class Outbox {
   std::byte* begin(const net::RouteHeader& route, std::uint32_t content) noexcept;
   /// Completes the frame of begin() with as many bytes or fewer. Without finish() there is no frame.
   void finish(const net::RouteHeader& route, std::uint32_t content, std::uint32_t qpn) noexcept;
-  /// The wire may deliver at once what it gets.
+  /// The wire may deliver at once what it gets, and what is for this card itself is received at once.
   void flush() noexcept;
 
  private:
@@ -37,6 +38,7 @@ class Outbox {
 
   Hca::Card& card_;
   Port& port_;
+  Egress& egress_;
   unsigned count_ = 0;
   std::uint32_t used_ = 0;
   std::uint64_t too_long_ = 0;

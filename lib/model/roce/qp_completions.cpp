@@ -8,6 +8,7 @@
 #include "model/packet/bytes.h"
 #include "model/roce/key_advice.h"
 #include "prm/doorbell.h"
+#include "prm/wqe.h"
 
 namespace chime::model {
 namespace {
@@ -244,7 +245,8 @@ bool QpCompletions::take_shared(Qp& qp, Srq& srq) noexcept {
   r.holds = true;
   r.held_index = srq.head;
   r.held_srqn = srq.number;
-  srq.head = static_cast<std::uint16_t>(net::load_be<std::uint16_t>(wqe + Srq::next_index) & srq.ring.mask());
+  const std::uint16_t next = reinterpret_cast<const prm::WqeNext*>(wqe)->next_wqe_index;
+  srq.head = static_cast<std::uint16_t>(next & srq.ring.mask());
   ++srq.taken;
   if (srq.limit != 0 && static_cast<std::uint16_t>(srq.posted - srq.taken) < srq.limit) {
     read_shared_record(srq);

@@ -17,8 +17,9 @@ namespace chime::model {
 /// for run(): so a wire may deliver while it is given frames.
 class Roce {
  public:
-  Roce(Hca::Card& card, Events& events, Completions& completions, Keys& keys, Port& port) noexcept
-      : shared_(card, events, completions, keys, port),
+  Roce(Hca::Card& card, Events& events, Completions& completions, Keys& keys, Port& port,
+       Egress& egress) noexcept
+      : shared_(card, events, completions, keys, port, egress),
         completions_(shared_),
         requester_(shared_, completions_),
         responder_(shared_, completions_) {}
@@ -31,8 +32,9 @@ class Roce {
   unsigned run() noexcept;
 
   /// A received frame, before the port's steering sees it. Completions and Keys have begun their burst.
+  /// @param own it was sent by this card, and did not leave it
   /// @return whether it was for a QP or a RoCE address of this card; it is dealt with then
-  bool take(const std::byte* front, const net::Headers& headers, const Frame& frame) noexcept;
+  bool take(const std::byte* front, const net::Headers& headers, const Frame& frame, bool own) noexcept;
 
   // Commands; see Engine.
   Result<> prepare(Qp& qp, QpState to, const QpAttributes& next) noexcept;

@@ -5,6 +5,7 @@
 
 #include "model/card.h"
 #include "model/datapath/completions.h"
+#include "model/datapath/egress.h"
 #include "model/datapath/events.h"
 #include "model/datapath/keys.h"
 #include "model/datapath/port.h"
@@ -19,8 +20,8 @@ namespace chime::model {
 /// What the parts of the RoCE engine have in common. One thread steps a card: an operation on memory is
 /// atomic against those of every other QP because nothing comes in between.
 struct RoceShared {
-  RoceShared(Hca::Card& c, Events& e, Completions& done, Keys& k, Port& p) noexcept
-      : card(c), events(e), completions(done), keys(k), port(p), mover(k), outbox(c, p) {}
+  RoceShared(Hca::Card& c, Events& e, Completions& done, Keys& k, Port& p, Egress& egress) noexcept
+      : card(c), events(e), completions(done), keys(k), port(p), mover(k), outbox(c, p, egress) {}
 
   /// The QP has something to do at the next step.
   void wake(Qp& qp) noexcept {

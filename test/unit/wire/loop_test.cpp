@@ -33,6 +33,15 @@ TEST_F(LoopTest, AnnouncesTheSpeedThatIsAskedFor) {
   EXPECT_EQ(card->link().speed_mbps, 10'000u);
 }
 
+TEST_F(LoopTest, SaysThatWhatIsSentComesBack) {
+  EXPECT_TRUE(make("net_chime0", "loop")->loops());
+  auto answering = factory->make({.port_name = "net_chime1", .wire = "loop", .faults = {}, .responder = true},
+                                 executor, clock);
+  ASSERT_TRUE(answering);
+  EXPECT_TRUE((*answering)->loops());
+  EXPECT_FALSE(make("net_chime2", "cable:a")->loops());
+}
+
 /// The frame's bytes are the sender's own: nothing was copied on the way.
 TEST_F(LoopTest, BorrowsTheSendersBytes) {
   struct Looker final : model::WirePort {

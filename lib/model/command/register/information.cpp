@@ -13,9 +13,9 @@ void pcam(const RegisterAccess<prm::pcam_reg>& a) noexcept {
   }
   // Bit n of the 128: register 0x5000 + n.
   const auto mask = a.out.at(R::port_access_reg_cap_mask).bytes();
-  for (prm::register_id id :
-       {prm::register_id::pmlp, prm::register_id::pmtu, prm::register_id::ptys, prm::register_id::paos,
-        prm::register_id::pfcc, prm::register_id::ppcnt, prm::register_id::pplm, prm::register_id::pcam}) {
+  for (prm::register_id id : {prm::register_id::pmlp, prm::register_id::pmtu, prm::register_id::ptys,
+                              prm::register_id::paos, prm::register_id::pfcc, prm::register_id::ppcnt,
+                              prm::register_id::pddr, prm::register_id::pplm, prm::register_id::pcam}) {
     prm::set_bits(mask.data(), 127 - (static_cast<std::size_t>(id) - 0x5000), 1, 1);
   }
   const bool extended = a.c.card.limits.ext_ethernet_speeds != 0;
@@ -32,11 +32,15 @@ void mcam(const RegisterAccess<prm::mcam_reg>& a) noexcept {
   }
   // Bit n of the 128: register 0x9000 + 0x80 * group + n.
   prm::View<prm::mcam_enhanced_features>(a.out.at(R::mng_feature_cap_mask).bytes())
-      .set(prm::mcam_enhanced_features::mcia_32dwords, 1);
+      .set(prm::mcam_enhanced_features::mcia_32dwords, 1)
+      .set(prm::mcam_enhanced_features::pcie_performance_group, 1)
+      .set(prm::mcam_enhanced_features::pcie_outbound_stalled, 1)
+      .set(prm::mcam_enhanced_features::tx_overflow_buffer_pkt, 1);
   if (group != 0) return;
   const auto mask = a.out.at(R::mng_access_reg_cap_mask).bytes();
-  for (prm::register_id id : {prm::register_id::mtcap, prm::register_id::mtmp, prm::register_id::mcia,
-                              prm::register_id::mgir, prm::register_id::mcqs, prm::register_id::mcqi}) {
+  for (prm::register_id id :
+       {prm::register_id::mtcap, prm::register_id::mtmp, prm::register_id::mcia, prm::register_id::mgir,
+        prm::register_id::mpcnt, prm::register_id::mcqs, prm::register_id::mcqi}) {
     prm::set_bits(mask.data(), 127 - (static_cast<std::size_t>(id) - 0x9000), 1, 1);
   }
 }

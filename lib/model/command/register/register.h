@@ -53,6 +53,12 @@ void mcqi(const RegisterAccess<prm::mcqi_reg>& a) noexcept;
 // port_counters.cpp
 void ppcnt(const RegisterAccess<prm::ppcnt_reg>& a) noexcept;
 
+// link_diagnosis.cpp
+void pddr(const RegisterAccess<prm::pddr_reg>& a) noexcept;
+
+// pci_counters.cpp
+void mpcnt(const RegisterAccess<prm::mpcnt_reg>& a) noexcept;
+
 // information.cpp
 void pcam(const RegisterAccess<prm::pcam_reg>& a) noexcept;
 void mcam(const RegisterAccess<prm::mcam_reg>& a) noexcept;

@@ -249,6 +249,60 @@ TEST(Registers, TellWhatTheDeviceIs) {
   EXPECT_EQ(pfcc.out().get(prm::pfcc_reg::pptx), 1u);
 }
 
+TEST(Registers, PddrTellsWhyTheLinkIsDown) {
+  using Page = prm::pddr_troubleshooting_page;
+  using Status = prm::pddr_monitor_status;
+  Host host;
+  Access<prm::pddr_reg> pddr;
+  const auto page =
+      pddr.out().at(prm::pddr_reg::page_data).at(prm::pddr_reg_page_data_auto::pddr_troubleshooting_page);
+  auto status = [&] {
+    EXPECT_TRUE(host.run(pddr.call).ok());
+    return page.at(Page::status_opcode).get(prm::pddr_monitor_opcode::monitor_opcode);
+  };
+  pddr.in().set(prm::pddr_reg::page_select, prm::pddr_page::troubleshooting);
+  model::PhysicalPort& port = host.hca().card().port;
+  port.admin_up = port.wire_up = true;
+  EXPECT_EQ(status(), Status::no_issue);
+  port.wire_up = false;
+  EXPECT_EQ(status(), Status::an_no_partner);
+  EXPECT_EQ(page.get(Page::status_message, 0), 0x4175746fu) << "Auto";
+  port.autonegotiation_off = true;
+  EXPECT_EQ(status(), Status::no_partner_force_mode);
+  port.admin_up = false;
+  EXPECT_EQ(status(), Status::closed_by_command);
+  EXPECT_EQ(page.get(Page::status_message, 10), 0u) << "nothing is left of a longer one";
+
+  pddr.in()
+      .at(prm::pddr_reg::page_data)
+      .at(prm::pddr_reg_page_data_auto::pddr_troubleshooting_page)
+      .set(Page::group_opcode, static_cast<prm::pddr_group_opcode>(1));
+  EXPECT_TRUE(host.run(pddr.call).is(Rule::register_group));
+  pddr.in().set(prm::pddr_reg::page_select, static_cast<prm::pddr_page>(0));
+  EXPECT_TRUE(host.run(pddr.call).is(Rule::register_group));
+  pddr.in().set(prm::pddr_reg::local_port, 2);
+  EXPECT_TRUE(host.run(pddr.call).is(Rule::register_port));
+}
+
+TEST(Registers, MpcntHasTheCountersOfPci) {
+  using Counters = prm::pcie_perf_cntrs_grp_data_layout;
+  Host host;
+  Access<prm::mpcnt_reg> mpcnt;
+  const auto in = mpcnt.in()
+                      .at(prm::mpcnt_reg::counter_set)
+                      .at(prm::pcie_cntrs_grp_data_layout_auto::pcie_perf_cntrs_grp_data_layout);
+  const auto out = mpcnt.out()
+                       .at(prm::mpcnt_reg::counter_set)
+                       .at(prm::pcie_cntrs_grp_data_layout_auto::pcie_perf_cntrs_grp_data_layout);
+  in.set(Counters::rx_errors, 7);
+  ASSERT_TRUE(host.run(mpcnt.call).ok());
+  EXPECT_EQ(out.get(Counters::rx_errors), 0u) << "not what software sent";
+  mpcnt.in().set(prm::mpcnt_reg::pcie_index, 1);
+  EXPECT_TRUE(host.run(mpcnt.call).is(Rule::register_value));
+  mpcnt.in().set(prm::mpcnt_reg::grp, static_cast<prm::mpcnt_group>(3));
+  EXPECT_TRUE(host.run(mpcnt.call).is(Rule::register_group));
+}
+
 TEST(Registers, McqsAndMcqiTellTheFirmware) {
   Host host;
   Access<prm::mcqs_reg> mcqs;

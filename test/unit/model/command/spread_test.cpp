@@ -144,13 +144,13 @@ TEST_F(Spread, TirsChangeTheirHashAndLoopback) {
   ASSERT_TRUE(user.run(call).ok());
   const model::Tir& tir = *host.hca().card().tirs.find(number);
   EXPECT_EQ(tir.hash, model::Tir::HashFunction::inverted_xor8);
-  EXPECT_EQ(tir.self_loopback_block, 3);
+  EXPECT_EQ(tir.self_loopback, 3);
   tirc.set(T::rx_hash_fn, static_cast<prm::rx_hash_fn>(9)).set(T::self_lb_block, 0);
   EXPECT_TRUE(user.run(call).is(Rule::tir_hash));
-  EXPECT_EQ(tir.self_loopback_block, 3) << "nothing changes half";
+  EXPECT_EQ(tir.self_loopback, 3) << "nothing changes half";
 }
 
-TEST_F(Spread, LoopbackIsBlockedWhereTheCardCan) {
+TEST_F(Spread, OwnPacketsAreAChoiceWhereTheCardHasOne) {
   auto profile = model::Profile::parse(
       "base = \"connectx6dx\"\n"
       "[general]\ndisable_local_lb_uc = 0\n"

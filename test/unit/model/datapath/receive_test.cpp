@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "model/packet/toeplitz.h"
-#include "rig.h"
+#include "receive_fixture.h"
 
 namespace chime {
 namespace {
@@ -17,43 +17,7 @@ using test::pointer;
 using test::ReceiveQueue;
 using test::Rig;
 
-struct Receive : ::testing::Test {
-  static constexpr std::size_t room = 2048;
-
-  Rig rig;
-  CompletionQueue cq = rig.make_cq(8);
-  ReceiveQueue rq = rig.make_rq(6, 1, cq);
-  model::Tir* tir = rig.make_tir(rq);
-  std::uint64_t buffers = rig.memory.allocate(64 * room, 4096);
-
-  void SetUp() override { rig.receive_all(*tir); }
-
-  std::uint64_t buffer(unsigned i) const { return buffers + (i % 64) * room; }
-
-  void post(unsigned count) {
-    for (unsigned i = 0; i < count; ++i) rq.post({pointer(rig, buffer(rq.producer), room)});
-    rq.write_record();
-  }
-
-  prm::Cqe receive(const Bytes& frame) {
-    post(1);
-    rig.wire.deliver(frame);
-    prm::Cqe cqe{};
-    EXPECT_TRUE(cq.poll(cqe));
-    cq.publish();
-    return cqe;
-  }
-
-  prm::ErrorCqe expect_error(const char* rule, prm::cqe_syndrome syndrome) {
-    rig.wire.deliver(test::udp4_frame(100));
-    const prm::ErrorCqe error = cq.poll_error();
-    EXPECT_EQ(prm::cqe_opcode_of(error.op_own), prm::cqe_opcode::responder_error);
-    EXPECT_EQ(error.syndrome, static_cast<std::uint8_t>(syndrome));
-    EXPECT_EQ(rig.diagnostics.count(rule), 1u) << rule;
-    EXPECT_EQ(rq.rq->state, QueueState::error);
-    return error;
-  }
-};
+struct Receive : test::ReceiveFixture {};
 
 TEST_F(Receive, EveryFieldOfTheCqe) {
   const Bytes frame = test::udp4_frame(101);
@@ -458,52 +422,6 @@ TEST_F(Receive, ACommandThatPutsTheQueueInErrorFlushes) {
   rq.rq->state = QueueState::error;
   rig.card->engine->state_changed(*rq.rq, QueueState::ready);
   for (unsigned i = 0; i < 3; ++i) EXPECT_EQ(cq.poll_error().wqe_counter, i);
-}
-
-// ---- loop ----
-
-TEST_F(Receive, LoopedFromSendQueueToReceiveQueue) {
-  rig.wire.loop = true;
-  CompletionQueue sent = rig.make_cq(6);
-  test::SendQueue sq = rig.make_sq(6, sent);
-  post(40);
-  for (unsigned i = 0; i < 40; ++i) {
-    const Bytes frame = test::udp4_frame(60 + i * 37, i);
-    sq.post({pointer(rig, Bytes(frame.begin() + 18, frame.end()))},
-            {.inline_header = Bytes(frame.begin(), frame.begin() + 18), .cs_flags = 0xc0});
-  }
-  rig.ring(sq);
-  rig.run();
-  for (unsigned i = 0; i < 40; ++i) {
-    prm::Cqe cqe{};
-    ASSERT_TRUE(cq.poll(cqe));
-    EXPECT_EQ(cqe.hds_ip_ext, 7);
-    EXPECT_EQ(rig.memory.read(buffer(i), cqe.byte_cnt), test::udp4_frame(60 + i * 37, i));
-  }
-}
-
-TEST_F(Receive, LoopedIntoTheBufferThatItIsSentFrom) {
-  rig.wire.loop = true;
-  CompletionQueue sent = rig.make_cq(6);
-  test::SendQueue sq = rig.make_sq(6, sent);
-  const Bytes frame = test::udp4_frame(1000);
-  for (const std::uint64_t ahead : {1u, 30u, 400u}) {
-    post(1);
-    const std::uint64_t from = buffer(rq.producer - 1u) + ahead;
-    rig.memory.write(from, Bytes(frame.begin() + 18, frame.end()));
-    sq.post({pointer(rig, from, 982)}, {.inline_header = Bytes(frame.begin(), frame.begin() + 18)});
-    rig.ring(sq);
-    rig.run();
-    prm::Cqe cqe{};
-    ASSERT_TRUE(cq.poll(cqe));
-    ASSERT_EQ(cqe.byte_cnt, 1000u);
-    const Bytes got = rig.memory.read(from - ahead, 1000);
-    // The header comes first, and lies on the payload's first bytes when that is less than 18 bytes further
-    // on.
-    const auto spoilt = static_cast<std::ptrdiff_t>(ahead < 18 ? 18 - ahead : 0);
-    EXPECT_TRUE(std::equal(got.begin(), got.begin() + 18, frame.begin())) << ahead;
-    EXPECT_TRUE(std::equal(got.begin() + 18 + spoilt, got.end(), frame.begin() + 18 + spoilt)) << ahead;
-  }
 }
 
 }  // namespace

@@ -62,6 +62,7 @@ class TestWire final : public model::Wire {
   model::WireLink link() const noexcept override { return link_; }
   std::uint32_t largest_frame() const noexcept override { return 10000; }
   bool cuts() const noexcept override { return cutting; }
+  bool loops() const noexcept override { return comes_back; }
 
   void deliver(const Bytes& frame);
   /// In one burst.
@@ -71,6 +72,7 @@ class TestWire final : public model::Wire {
   void set_up(bool up);
 
   bool loop = false;
+  bool comes_back = true;  ///< what is sent, be it by the test's hand
   bool keep = true;
   bool cutting = false;
   std::vector<Bytes> sent;

@@ -252,7 +252,7 @@ struct SharedQueue {
   /// Request `index`, which `next` follows.
   void post(std::uint16_t index, std::uint16_t next, std::uint64_t address, std::uint32_t length) {
     const std::uint64_t at = ring + (std::uint64_t{index} << log_stride);
-    net::store_be(rig.memory.page_at(at + Srq::next_index), next);
+    rig.memory.at<prm::WqeNext>(at).next_wqe_index = next;
     auto& data = rig.memory.at<prm::WqeData>(at + Srq::next_segment);
     data.byte_count = length;
     data.lkey = rig.lkey();
