@@ -72,16 +72,25 @@ Result<> check_access(const VfioAccess& access) noexcept {
 }  // namespace
 
 Result<unsigned> VfioDevice::serve() noexcept {
-  if (!stream_) {
+  if (!negotiated_) {
+    if (stream_) {
+      auto served = serve_newcomer();
+      if (negotiated_) return served;
+    }
+    // One that still says nothing makes room for the next.
     FileDescriptor socket = listener_.accept();
     if (!socket) return 0u;
     stream_.emplace(std::move(socket), format);
+    return serve_newcomer();
   }
-  const bool negotiated = negotiated_;
+  return serve_connection();
+}
+
+/// One that has not agreed on a version is not the card's QEMU, but some program that looks who listens.
+Result<unsigned> VfioDevice::serve_newcomer() noexcept {
   auto served = serve_connection();
-  if (!negotiated && negotiated_) listener_.refuse();
+  if (negotiated_) listener_.refuse();
   if (served || negotiated_) return served;
-  // One that has not agreed on a version is not the card's QEMU: some program that looks who listens.
   if (served.error().errnum != EPIPE)
     diagnostics_.report({"vfio.connection", model::Severity::refusal, 0, served.error().text});
   stream_.reset();

@@ -48,6 +48,7 @@ class VfioDevice final : public Transport {
   /// The payload of an answer, in answer_ or in the request.
   using Answer = Result<std::span<const std::byte>>;
 
+  Result<unsigned> serve_newcomer() noexcept;
   Result<unsigned> serve_connection() noexcept;
   Result<> execute(const MessageStream::Message& message) noexcept;
   Result<> answer(const VfioHeader& request, std::span<const std::byte> payload, int errnum) noexcept;

@@ -220,16 +220,27 @@ TEST_F(Vfio, WaitsOnWhenAClientGoesWithoutAWord) {
 
 TEST_F(Vfio, ASecondClientIsRefused) {
   client = std::make_unique<Client>(path);
-  served(0);
   Client second(path);
   EXPECT_TRUE(second.connected);
-  EXPECT_FALSE(second.hung_up_on()) << "the first one has not agreed on a version yet";
   client->send(VfioCommand::version, VfioVersion{0, 0});
   served(1);
   ASSERT_TRUE(client->answer());
   EXPECT_TRUE(second.hung_up_on());
   EXPECT_FALSE(Client(path).connected);
   EXPECT_TRUE(std::filesystem::exists(path));
+  EXPECT_EQ(read(config, 0, 2), 0x15b3u);
+}
+
+TEST_F(Vfio, OneThatSaysNothingMakesRoomForTheNext) {
+  Client silent(path), part(path);
+  const VfioHeader header{1, 1, 20, 0, 0};
+  part.raw(std::as_bytes(std::span(&header, 1)).first(5));
+  served(0);
+  EXPECT_FALSE(silent.hung_up_on());
+  served(0);
+  EXPECT_TRUE(silent.hung_up_on());
+  connect();
+  EXPECT_TRUE(part.hung_up_on());
   EXPECT_EQ(read(config, 0, 2), 0x15b3u);
 }
 
