@@ -79,6 +79,15 @@ def _gzip(data: bytes) -> bytes:
         return b"".join(parts)
 
 
+def _run(words: list, **options) -> None:
+    try:
+        done = subprocess.run(words, capture_output=True, text=True, check=False, **options)
+    except OSError as error:
+        raise KernelError(f"{words[0]}: {error.strerror}; devtools/install-packages guest installs it") from error
+    if done.returncode != 0:
+        raise KernelError(f"{' '.join(map(str, words))}: {done.stderr.strip()}")
+
+
 def fetch(cache: pathlib.Path, say) -> Kernel:
     """The kernel, from the cache or else from Debian's archive."""
     cache = cache.resolve()
@@ -91,14 +100,13 @@ def fetch(cache: pathlib.Path, say) -> Kernel:
     building = cache / f"{version}.new"
     shutil.rmtree(building, ignore_errors=True)
     building.mkdir(parents=True)
-    subprocess.run(["apt-get", "-qq", "download", package], cwd=building, check=True,
-                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    _run(["apt-get", "-qq", "download", package], cwd=building)
     archive = next(building.glob("*.deb"))
     say(f"unpacking {archive.name}")
-    subprocess.run(["dpkg-deb", "-x", archive, building], check=True)
+    _run(["dpkg-deb", "-x", archive, building])
     archive.unlink()
     elf = extract_elf((building / "boot" / f"vmlinuz-{version}").read_bytes())
     (building / f"vmlinux-{version}").write_bytes(elf)
-    subprocess.run(["depmod", "-b", building, version], check=True)
+    _run(["depmod", "-b", building, version])
     building.rename(kernel.folder)
     return kernel

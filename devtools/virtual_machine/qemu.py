@@ -25,7 +25,11 @@ class Qemu:
             raise QemuError(f"{' '.join(command)} has neither vfio-user-pci nor x-pci-proxy-dev")
 
     def _has(self, device: str) -> bool:
-        shown = subprocess.run([*self.command, "-device", f"{device},help"], capture_output=True, text=True, check=False)
+        words = [*self.command, "-device", f"{device},help"]
+        shown = subprocess.run(words, capture_output=True, text=True, check=False)
+        # One that lacks a device says so, and nothing more.
+        if shown.returncode != 0 and f"'{device}'" not in shown.stderr:
+            raise QemuError(f"{' '.join(words)}: status {shown.returncode}: {shown.stderr.strip()}")
         return shown.stdout.startswith(f"{device} options")
 
     def device(self, name: str, slot: int, way: "int | pathlib.Path") -> list[str]:
@@ -56,10 +60,16 @@ def _apt(folder: pathlib.Path, *words: str) -> None:
                             f'Dir::Etc::sourcelist "{folder}/sources.list";\n'
                             'Dir::Etc::trustedparts "/usr/share/keyrings";\nAPT::Install-Recommends "false";\n'
                             'Acquire::Check-Valid-Until "false";\nAPT::Sandbox::User "root";\n')
-    done = subprocess.run(["apt-get", "-qq", *words], capture_output=True, text=True, check=False,
-                          env={**os.environ, "APT_CONFIG": str(settings)})
+    _run(["apt-get", "-qq", *words], env={**os.environ, "APT_CONFIG": str(settings)})
+
+
+def _run(words: list, **options) -> None:
+    try:
+        done = subprocess.run(words, capture_output=True, text=True, check=False, **options)
+    except OSError as error:
+        raise QemuError(f"{words[0]}: {error.strerror}; --qemu newer needs it") from error
     if done.returncode != 0:
-        raise QemuError(f"apt-get {' '.join(words)} for {NEWER}: {done.stderr.strip()}")
+        raise QemuError(f"{' '.join(map(str, words))} for QEMU of {NEWER}: {done.stderr.strip()}")
 
 
 def newer(cache: pathlib.Path, say) -> Qemu:
@@ -70,16 +80,19 @@ def newer(cache: pathlib.Path, say) -> Qemu:
         shutil.rmtree(building, ignore_errors=True)
         building.mkdir(parents=True)
         say(f"fetching QEMU of Debian {NEWER}")
-        _apt(building, "update")
+        _apt(building, "update", "--error-on=any")
         _apt(building, "install", "-y", "--download-only", "qemu-system-x86")
         say("unpacking QEMU")
         unpacked = building / "root"
         for archive in sorted((building / "cache" / "archives").glob("*.deb")):
-            subprocess.run(["dpkg-deb", "-x", archive, unpacked], check=True)
+            _run(["dpkg-deb", "-x", archive, unpacked])
         unpacked.rename(root)
         shutil.rmtree(building)
     libraries = root / "usr" / "lib" / "x86_64-linux-gnu"
+    program = root / "usr" / "bin" / "qemu-system-x86_64"
+    if not program.exists():
+        raise QemuError(f"no {program}; remove {root}, and it is fetched anew")
     return Qemu(["env", f"QEMU_MODULE_DIR={libraries / 'qemu'}",
                  str(libraries / "ld-linux-x86-64.so.2"), "--library-path", str(libraries),
-                 str(root / "usr" / "bin" / "qemu-system-x86_64"),
+                 str(program),
                  "-L", str(root / "usr" / "share" / "qemu"), "-L", str(root / "usr" / "share" / "seabios")])

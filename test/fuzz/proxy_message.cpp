@@ -41,7 +41,7 @@ class Qemu {
       T payload;
     } message{{static_cast<std::int32_t>(command), 0, sizeof(T)}, payload};
     end_.send(std::as_bytes(std::span(&message, 1)).first(sizeof message.header + sizeof(T)), descriptors,
-              memory_);
+              memory_.fd());
   }
   void config(std::uint32_t offset, std::uint32_t value, std::int32_t length, bool write) {
     send(write ? ProxyCommand::config_write : ProxyCommand::config_read,
@@ -88,7 +88,7 @@ class Qemu {
       case 0: {
         const std::uint8_t how = input.u8();
         const auto bytes = input.take(how & 63);
-        if (!bytes.empty()) end_.send(std::as_bytes(bytes), (how >> 6) % 3, memory_);
+        if (!bytes.empty()) end_.send(std::as_bytes(bytes), (how >> 6) % 3, memory_.fd());
         break;
       }
       case 1:
@@ -108,7 +108,7 @@ class Qemu {
         return bar_write(0x18, __builtin_bswap32(1u << memory_.command(input)), 4);
       default: {
         const serve::ProxyHeader header{static_cast<std::int32_t>(ProxyCommand::device_reset), 0, 0};
-        end_.send(std::as_bytes(std::span(&header, 1)), 0, memory_);
+        end_.send(std::as_bytes(std::span(&header, 1)), 0, memory_.fd());
       }
     }
   }

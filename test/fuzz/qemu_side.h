@@ -74,8 +74,8 @@ class QemuEnd {
  public:
   explicit QemuEnd(FileDescriptor socket) noexcept : socket_(std::move(socket)) {}
 
-  /// @param descriptors how many come with it, at most 2; all are of `file`
-  void send(std::span<const std::byte> bytes, unsigned descriptors, const GuestFile& file) noexcept {
+  /// @param descriptors how many come with it, at most 2; all are `fd`
+  void send(std::span<const std::byte> bytes, unsigned descriptors, int fd) noexcept {
     iovec part{const_cast<std::byte*>(bytes.data()), bytes.size()};
     alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int) * 2)]{};
     msghdr header{};
@@ -88,7 +88,7 @@ class QemuEnd {
       c->cmsg_level = SOL_SOCKET;
       c->cmsg_type = SCM_RIGHTS;
       c->cmsg_len = CMSG_LEN(sizeof(int) * descriptors);
-      const int both[] = {file.fd(), file.fd()};
+      const int both[] = {fd, fd};
       std::memcpy(CMSG_DATA(c), both, sizeof(int) * descriptors);
     }
     (void)::sendmsg(socket_.get(), &header, MSG_NOSIGNAL | MSG_DONTWAIT);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A hostile QEMU at the other end of a card's socket, as vfio-user-pci. The input is a list of operations:
+// A hostile QEMU at the other end of a card's socket, as vfio-user-pci. The input is a byte, which is odd
+// when nothing is agreed on before, and a list of operations:
 //
 //     0 bytes   1 byte count, then these bytes as they are, with 0 to 2 descriptors of the memory
 //     1 map     a piece of the memory at a guest address, which may make no sense
@@ -7,11 +8,12 @@
 //     3 access  region, offset, count, direction, posted or not, 8 bytes of value
 //     4 memory  2 bytes offset, 1 byte count, bytes: what software would write into guest memory
 //     5 command: an entry of the command queue of these bytes is made the card's, and rung for
-//     6 irqs    index, flags, start, count, with 0 to 2 descriptors
+//     6 irqs    index, flags, start, count, with 0 to 2 eventfds
 //     7 any     a command with 1 byte count of payload
 //
 // Wants no crash, no leak, nothing written outside the guest's memory, and an answer or an end of the
 // connection with a reason for whatever makes no sense.
+#include <sys/eventfd.h>
 #include <sys/un.h>
 
 #include <string>
@@ -36,12 +38,13 @@ class Qemu {
 
   void send(VfioCommand command, std::span<const std::byte> payload, std::uint32_t flags = 0,
             unsigned descriptors = 0) {
+    const int fd = command == VfioCommand::device_set_irqs ? event_.get() : memory_.fd();
     std::array<std::byte, 512> message;
     const serve::VfioHeader header{++id_, static_cast<std::uint16_t>(command),
                                    static_cast<std::uint32_t>(sizeof header + payload.size()), flags, 0};
     std::memcpy(message.data(), &header, sizeof header);
     std::copy(payload.begin(), payload.end(), message.begin() + sizeof header);
-    end_.send(std::span(message).first(header.size), descriptors, memory_);
+    end_.send(std::span(message).first(header.size), descriptors, fd);
   }
   template <class T>
   void send(VfioCommand command, const T& payload, std::uint32_t flags = 0, unsigned descriptors = 0) {
@@ -72,7 +75,7 @@ class Qemu {
     switch (how % 8) {
       case 0: {
         const auto bytes = input.take(input.u8());
-        if (!bytes.empty()) end_.send(std::as_bytes(bytes), descriptors, memory_);
+        if (!bytes.empty()) end_.send(std::as_bytes(bytes), descriptors, memory_.fd());
         break;
       }
       case 1:
@@ -112,6 +115,7 @@ class Qemu {
  private:
   fuzz::QemuEnd end_;
   GuestFile& memory_;
+  const FileDescriptor event_{eventfd(0, EFD_CLOEXEC)};
   std::uint16_t id_ = 0;
 };
 
@@ -141,8 +145,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   fuzz::want(function.has_value() && listener.has_value());
   serve::VfioDevice device(std::move(*listener), **function, guest, interrupts, diagnostics);
   Qemu qemu(connect_to(path), memory);
-  qemu.bring_up();
-  for (Input input(data, size); !input.empty();) {
+  Input input(data, size);
+  if (!(input.u8() & 1)) qemu.bring_up();
+  while (!input.empty()) {
     qemu.operate(input);
     const auto served = device.serve();
     (*function)->step();

@@ -53,7 +53,7 @@ Result<> GuestMemory::append(Regions& regions, const MemoryPiece& piece, int des
   const Region region{nullptr, piece, file.st_dev, file.st_ino};
   for (std::size_t j = 0; j < i; ++j) {
     if (region.overlaps(regions.all[j])) {
-      return fail(EINVAL, "the guest's memory regions %zu and %zu overlap at %#llx", j, i,
+      return fail(EEXIST, "the guest's memory regions %zu and %zu overlap at %#llx", j, i,
                   number(piece.address));
     }
   }

@@ -30,7 +30,7 @@ class GuestMemory final : public model::HostMemory {
   /// Replaces the whole map; a piece that stays keeps its place here. Descriptors, one a piece, are borrowed.
   /// On an error there is no memory at all.
   Result<> replace(std::span<const MemoryPiece> pieces, std::span<const int> descriptors) noexcept;
-  /// @param descriptor borrowed. On an error all is as before
+  /// @param descriptor borrowed. EEXIST: there is memory already. On an error all is as before
   Result<> add(const MemoryPiece& piece, int descriptor) noexcept;
   /// Takes away all pieces within these addresses. EINVAL when only a part of one is.
   Result<> remove(std::uint64_t address, std::uint64_t size) noexcept;

@@ -32,8 +32,9 @@ Result<> MessageStream::take_descriptors(const msghdr& header) noexcept {
       }
     }
   }
-  if (!all) return fail(EPROTO, "a message has more than %u file descriptors", format_.descriptors);
-  return {};
+  if (all) return {};
+  return fail(EPROTO, "a message has more than %u file descriptors, or more than can be opened here",
+              format_.descriptors);
 }
 
 /// The message that was handed out is over.
@@ -69,7 +70,8 @@ Result<bool> MessageStream::fill(std::size_t bytes) noexcept {
       return fail(errno == ECONNRESET ? EPIPE : errno, "reading QEMU's message: %s", std::strerror(errno));
     }
     filled_ += static_cast<std::size_t>(got);
-    if (header.msg_controllen == 0) continue;
+    // Without control data, but truncated: none could be opened here.
+    if (header.msg_controllen == 0 && (header.msg_flags & MSG_CTRUNC) == 0) continue;
     descriptors_at_ = filled_ - 1;
     if (auto taken = take_descriptors(header); !taken) return fail(taken.error());
   }

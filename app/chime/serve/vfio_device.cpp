@@ -23,9 +23,13 @@ static_assert(format.largest <= MessageStream::capacity &&
 
 /// What we can take of QEMU; we need nothing of it, so that its own list is not looked at.
 constexpr char capabilities[] =
-    R"({"capabilities":{"max_msg_fds":16,"max_data_xfer_size":4096,"write_multiple":true}})";
+    R"({"capabilities":{"max_msg_fds":16,"max_data_xfer_size":4096,"max_dma_maps":64,"write_multiple":true}})";
+static_assert(vfio_descriptors == 16 && GuestMemory::most_pieces == 64);
 
 constexpr std::uint64_t config_size = model::pci::ConfigSpace::size;
+/// Of PCI Express. The extended part is no part of the region, and empty: Cloud Hypervisor looks for
+/// capabilities there whatever the region's size is, and waits for ever when it is refused.
+constexpr std::uint64_t extended_config_size = 4096;
 
 constexpr std::uint64_t region_size(std::uint32_t region) noexcept {
   switch (region) {
@@ -50,7 +54,8 @@ Result<T> leading(std::span<const std::byte> payload) noexcept {
 }
 
 Result<> check_access(const VfioAccess& access) noexcept {
-  const std::uint64_t size = region_size(access.region);
+  const std::uint64_t size =
+      access.region == VFIO_PCI_CONFIG_REGION_INDEX ? extended_config_size : region_size(access.region);
   const bool in_bar = access.region == VFIO_PCI_BAR0_REGION_INDEX;
   if (size == 0)
     return fail(EINVAL, "region %u is none; there are 0, BAR 0, and 7, configuration space", access.region);
@@ -67,11 +72,32 @@ Result<> check_access(const VfioAccess& access) noexcept {
 }  // namespace
 
 Result<unsigned> VfioDevice::serve() noexcept {
-  if (!stream_) {
+  if (!negotiated_) {
+    if (stream_) {
+      auto served = serve_newcomer();
+      if (negotiated_) return served;
+    }
+    // One that still says nothing makes room for the next.
     FileDescriptor socket = listener_.accept();
     if (!socket) return 0u;
     stream_.emplace(std::move(socket), format);
+    return serve_newcomer();
   }
+  return serve_connection();
+}
+
+/// One that has not agreed on a version is not the card's QEMU, but some program that looks who listens.
+Result<unsigned> VfioDevice::serve_newcomer() noexcept {
+  auto served = serve_connection();
+  if (negotiated_) listener_.refuse();
+  if (served || negotiated_) return served;
+  if (served.error().errnum != EPIPE)
+    diagnostics_.report({"vfio.connection", model::Severity::refusal, 0, served.error().text});
+  stream_.reset();
+  return 0u;
+}
+
+Result<unsigned> VfioDevice::serve_connection() noexcept {
   unsigned served = 0;
   for (; served < most; ++served) {
     auto message = stream_->next();
@@ -145,6 +171,9 @@ VfioDevice::Answer VfioDevice::dispatch(const Request& request) noexcept {
       return Answer{};
     case VfioCommand::device_get_region_io_fds:
     case VfioCommand::dirty_pages:
+    case VfioCommand::device_feature:
+    case VfioCommand::mig_data_read:
+    case VfioCommand::mig_data_write:
       return fail(ENOTSUP, "not supported");
     case VfioCommand::dma_read:
     case VfioCommand::dma_write:
@@ -274,7 +303,7 @@ VfioDevice::Answer VfioDevice::read_region(const Request& request) noexcept {
     const unsigned length = (offset + at) % 4 == 0 && left >= 4   ? 4
                             : (offset + at) % 2 == 0 && left >= 2 ? 2
                                                                   : 1;
-    const std::uint32_t value = function_.read_config(offset + at, length);
+    const std::uint32_t value = offset + at < config_size ? function_.read_config(offset + at, length) : 0;
     std::memcpy(data.data() + at, &value, length);
     at += length;
   }
@@ -292,7 +321,7 @@ Result<> VfioDevice::write(const VfioAccess& access, std::span<const std::byte> 
   std::memcpy(&value, data.data(), access.count);
   if (access.region == VFIO_PCI_BAR0_REGION_INDEX) {
     function_.write_bar(access.offset, value, access.count);
-  } else {
+  } else if (access.offset < config_size) {
     function_.write_config(static_cast<std::uint32_t>(access.offset), static_cast<std::uint32_t>(value),
                            access.count);
   }
@@ -319,7 +348,7 @@ VfioDevice::Answer VfioDevice::write_regions(const Request& request) noexcept {
     std::memcpy(&one, writes.data() + i * sizeof one, sizeof one);
     if (auto done = write(one.access, std::as_bytes(std::span(one.data))); !done) return fail(done.error());
   }
-  return Answer{};
+  return answer_with(*count);
 }
 
 }  // namespace chime::serve

@@ -20,7 +20,8 @@
 namespace chime::serve {
 
 /// Makes the messages of QEMU's vfio-user-pci (10.1 and later) accesses to a PCI function. QEMU connects to
-/// our socket, once. A guest's stores come as posted writes: it does not wait for them.
+/// our socket, once: from when a version is agreed on, others are refused. A guest's stores come as posted
+/// writes: it does not wait for them.
 ///
 /// A request that makes no sense is answered with an error, and told to the diagnostics; what is no request
 /// ends the connection.
@@ -47,6 +48,8 @@ class VfioDevice final : public Transport {
   /// The payload of an answer, in answer_ or in the request.
   using Answer = Result<std::span<const std::byte>>;
 
+  Result<unsigned> serve_newcomer() noexcept;
+  Result<unsigned> serve_connection() noexcept;
   Result<> execute(const MessageStream::Message& message) noexcept;
   Result<> answer(const VfioHeader& request, std::span<const std::byte> payload, int errnum) noexcept;
   Answer dispatch(const Request& request) noexcept;

@@ -2,7 +2,9 @@
 #include "vfio_interrupts.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/eventfd.h>
+#include <sys/stat.h>
 
 #include <cerrno>
 #include <cstring>
@@ -17,16 +19,26 @@ Result<> check(unsigned start, std::size_t count) noexcept {
   return fail(EINVAL, "vectors %u to %zu: the card has %zu", start, start + count, vectors);
 }
 
+/// Files without a name have no type; a pipe would end us when nobody reads it.
+bool may_be_eventfd(int fd) noexcept {
+  struct stat file;
+  return fstat(fd, &file) == 0 && (file.st_mode & S_IFMT) == 0;
+}
+
 }  // namespace
 
 bool VfioInterrupts::signal(unsigned vector) noexcept {
   if (vector >= vectors || !events_[vector]) return false;
-  // A full counter has been signalled as well.
+  // A full counter has been signalled as well. One that would block must not: other cards want their turn.
+  if (pollfd room{events_[vector].get(), POLLOUT, 0}; ::poll(&room, 1, 0) == 0) return true;
   return eventfd_write(events_[vector].get(), 1) == 0 || errno == EAGAIN;
 }
 
 Result<> VfioInterrupts::assign(unsigned start, std::span<const int> events) noexcept {
   if (auto fits = check(start, events.size()); !fits) return fits;
+  for (std::size_t i = 0; i < events.size(); ++i) {
+    if (!may_be_eventfd(events[i])) return fail(EINVAL, "what came for vector %zu is no eventfd", start + i);
+  }
   for (std::size_t i = 0; i < events.size(); ++i) {
     FileDescriptor event(fcntl(events[i], F_DUPFD_CLOEXEC, 0));
     if (!event) return fail(errno, "the eventfd of vector %zu: %s", start + i, std::strerror(errno));

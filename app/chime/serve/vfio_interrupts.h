@@ -21,7 +21,7 @@ class VfioInterrupts final : public model::pci::MessageTarget {
   bool signal(unsigned vector) noexcept override;
 
   /// From now on these are the vectors' from `start` on. @param events borrowed
-  /// @return EINVAL: there are not so many vectors; EMFILE
+  /// @return EINVAL: there are not so many vectors, or that are no eventfds; EMFILE
   Result<> assign(unsigned start, std::span<const int> events) noexcept;
   /// So many vectors have none any more. EINVAL: there are not so many
   Result<> take_away(unsigned start, unsigned count) noexcept;

@@ -33,6 +33,9 @@ enum class VfioCommand : std::uint16_t {
   device_reset = 13,
   dirty_pages = 14,
   region_write_multi = 15,
+  device_feature = 16,
+  mig_data_read = 17,
+  mig_data_write = 18,
 };
 
 struct VfioHeader {
@@ -97,7 +100,7 @@ struct VfioAccess {
 };
 static_assert(sizeof(VfioAccess) == 16);
 
-/// One of several writes in a message, which begins with their number (64 bits).
+/// One of several writes in a message, which begins with their number (64 bits), as the reply does.
 struct VfioWrite {
   static constexpr std::uint64_t most = 200;
 

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Messages of QEMU's vfio-user-pci: as they should be, and as they must not be believed.
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/eventfd.h>
+#include <sys/resource.h>
 #include <sys/un.h>
 
 #include <filesystem>
+#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "../support/quiet_wire.h"
@@ -40,7 +43,8 @@ class Client {
     sockaddr_un address{};
     address.sun_family = AF_UNIX;
     path.copy(address.sun_path, sizeof address.sun_path - 1);
-    EXPECT_EQ(connect(socket_.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
+    const auto* const where = reinterpret_cast<const sockaddr*>(&address);
+    connected = connect(socket_.get(), where, sizeof address) == 0;
   }
   void raw(std::span<const std::byte> bytes, const std::vector<int>& descriptors = {}) {
     send_with_descriptors(socket_.get(), bytes, descriptors);
@@ -71,7 +75,12 @@ class Client {
     return answer;
   }
   void hang_up() { socket_ = FileDescriptor(); }
+  bool hung_up_on() {
+    std::byte byte;
+    return recv(socket_.get(), &byte, 1, MSG_DONTWAIT) == 0 || errno == ECONNRESET;
+  }
 
+  bool connected = false;
   std::uint16_t id = 0xfff0;
 
  private:
@@ -176,18 +185,107 @@ TEST_F(Vfio, WaitsForAClientAndAgreesOnAVersion) {
       nlohmann::json::parse(reinterpret_cast<const char*>(answer.payload.data()) + sizeof(VfioVersion));
   EXPECT_EQ(text["capabilities"]["write_multiple"], true);
   EXPECT_EQ(text["capabilities"]["max_msg_fds"], vfio_descriptors);
+  EXPECT_EQ(text["capabilities"]["max_dma_maps"], GuestMemory::most_pieces);
 }
 
 TEST_F(Vfio, SpeaksNoOtherVersion) {
   client = std::make_unique<Client>(path);
   client->send(VfioCommand::version, VfioVersion{1, 0});
-  ended("speaks version 1.0");
+  served(0);
+  EXPECT_TRUE(client->hung_up_on());
+  EXPECT_NE(findings.last.find("speaks version 1.0"), std::string::npos) << findings.last;
+  connect();
 }
 
 TEST_F(Vfio, AgreesOnAVersionFirst) {
   client = std::make_unique<Client>(path);
   client->send(VfioCommand::device_get_info, VfioDeviceInfo{});
-  ended("before a version");
+  served(0);
+  EXPECT_TRUE(client->hung_up_on());
+  EXPECT_NE(findings.last.find("before a version"), std::string::npos) << findings.last;
+  connect();
+}
+
+TEST_F(Vfio, WaitsOnWhenAClientGoesWithoutAWord) {
+  const std::size_t before = open_descriptors();
+  client = std::make_unique<Client>(path);
+  served(0);
+  client->hang_up();
+  served(0);
+  EXPECT_EQ(open_descriptors(), before);
+  EXPECT_EQ(findings.last, "");
+  connect();
+  EXPECT_EQ(read(config, 0, 2), 0x15b3u);
+}
+
+TEST_F(Vfio, ASecondClientIsRefused) {
+  client = std::make_unique<Client>(path);
+  Client second(path);
+  EXPECT_TRUE(second.connected);
+  client->send(VfioCommand::version, VfioVersion{0, 0});
+  served(1);
+  ASSERT_TRUE(client->answer());
+  EXPECT_TRUE(second.hung_up_on());
+  EXPECT_FALSE(Client(path).connected);
+  EXPECT_TRUE(std::filesystem::exists(path));
+  EXPECT_EQ(read(config, 0, 2), 0x15b3u);
+}
+
+TEST_F(Vfio, OneThatSaysNothingMakesRoomForTheNext) {
+  Client silent(path), part(path);
+  const VfioHeader header{1, 1, 20, 0, 0};
+  part.raw(std::as_bytes(std::span(&header, 1)).first(5));
+  served(0);
+  EXPECT_FALSE(silent.hung_up_on());
+  served(0);
+  EXPECT_TRUE(silent.hung_up_on());
+  connect();
+  EXPECT_TRUE(part.hung_up_on());
+  EXPECT_EQ(read(config, 0, 2), 0x15b3u);
+}
+
+TEST_F(Vfio, ASecondServerDoesNotTakeTheSocket) {
+  const auto second = Listener::listen(path);
+  ASSERT_FALSE(second);
+  EXPECT_EQ(second.error().errnum, EADDRINUSE);
+  EXPECT_NE(std::string(second.error().text).find("another process listens"), std::string::npos);
+  served(0);  // who looked
+  served(0);
+  connect();
+  EXPECT_EQ(read(config, 0, 2), 0x15b3u);
+}
+
+TEST_F(Vfio, ASocketThatWasLeftIsTakenAway) {
+  const std::string left = path + "-left";
+  {
+    const FileDescriptor socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    left.copy(address.sun_path, sizeof address.sun_path - 1);
+    const auto* const where = reinterpret_cast<const sockaddr*>(&address);
+    ASSERT_EQ(bind(socket.get(), where, sizeof address), 0);
+    ASSERT_EQ(listen(socket.get(), 1), 0);
+  }
+  ASSERT_TRUE(std::filesystem::exists(left));
+  auto first = Listener::listen(left);
+  ASSERT_TRUE(first) << first.error().text;
+  EXPECT_TRUE(Client(left).connected);
+  first->refuse();
+  {
+    auto second = Listener::listen(left);
+    ASSERT_TRUE(second) << second.error().text;
+    *first = std::move(*second);
+    EXPECT_TRUE(Client(left).connected) << "the name is the second one's";
+    second = Listener::listen(left + "2");
+    *first = std::move(*second);
+    EXPECT_FALSE(std::filesystem::exists(left));
+  }
+  first = Listener::listen(left);
+  std::filesystem::remove(left);
+  std::ofstream(left) << "precious";
+  first = Listener::listen(left + "2");
+  EXPECT_TRUE(std::filesystem::exists(left)) << "another one's";
+  std::filesystem::remove(left);
 }
 
 TEST_F(Vfio, DescribesTheDevice) {
@@ -223,6 +321,18 @@ TEST_F(Vfio, ReadsAndWritesConfigurationSpace) {
     EXPECT_EQ(odd.payload[sizeof(VfioAccess) + i], all.payload[sizeof(VfioAccess) + 1 + i]) << i;
 }
 
+TEST_F(Vfio, ExtendedConfigurationSpaceIsEmpty) {
+  connect();
+  EXPECT_EQ(read(config, 0x100, 4), 0u) << "no capability";
+  EXPECT_EQ(read(config, 0xffc, 4), 0u);
+  EXPECT_EQ(ask(VfioCommand::region_write, OneWrite{{0x110, config, 4}, 0xffffffff}).errnum(), 0);
+  EXPECT_EQ(read(config, 0x110, 4), 0u);
+  EXPECT_EQ(read(config, 0x10, 4), 0u) << "and is not the beginning once more";
+  const auto over = ask(VfioCommand::region_read, VfioAccess{0xfc, config, 8});
+  ASSERT_EQ(over.payload.size(), sizeof(VfioAccess) + 8);
+  EXPECT_EQ(over.as<std::uint32_t>(sizeof(VfioAccess) + 4), 0u);
+}
+
 TEST_F(Vfio, ReadsAndWritesTheBarWhereverItLies) {
   connect();
   EXPECT_EQ(read(bar, 0, 4), __builtin_bswap32(35u << 16 | 22u)) << "the client decodes addresses";
@@ -253,7 +363,10 @@ TEST_F(Vfio, SeveralWritesComeAtOnce) {
     message.writes[i].access = {i == 1 ? 0x14u : 0x10u, bar, 4};
     std::memcpy(message.writes[i].data, &values[i], 4);
   }
-  EXPECT_EQ(ask(VfioCommand::region_write_multi, message).errnum(), 0);
+  const auto answer = ask(VfioCommand::region_write_multi, message);
+  EXPECT_EQ(answer.errnum(), 0);
+  EXPECT_EQ(answer.payload.size(), sizeof(std::uint64_t));
+  EXPECT_EQ(answer.as<std::uint64_t>(), 3u);
   EXPECT_EQ(read(bar, 0x10, 4), 0x33000000u) << "in their order";
   message.count = 4;
   refused(EINVAL, "4 writes are announced, 3 came", VfioCommand::region_write_multi, message);
@@ -269,7 +382,8 @@ TEST_F(Vfio, RefusesAccessesThatAreNone) {
   refused(EINVAL, "of region 0", VfioCommand::region_read, VfioAccess{end - 2, bar, 4});
   refused(EINVAL, "of region 0", VfioCommand::region_read, VfioAccess{~std::uint64_t{0}, bar, 4});
   refused(EINVAL, "1, 2, 4 and 8", VfioCommand::region_read, VfioAccess{0, bar, 3});
-  refused(EINVAL, "of region 7", VfioCommand::region_read, VfioAccess{0, config, 257});
+  refused(EINVAL, "of region 7", VfioCommand::region_read, VfioAccess{0, config, 4097});
+  refused(EINVAL, "of region 7", VfioCommand::region_read, VfioAccess{4096, config, 4});
   refused(EINVAL, "region 1 is none", VfioCommand::region_read, VfioAccess{0, 1, 4});
   refused(EINVAL, "payload of 8 bytes", VfioCommand::region_read, std::uint64_t{0});
   refused(EINVAL, "brings 0", VfioCommand::region_write, VfioAccess{0, bar, 4});
@@ -291,7 +405,7 @@ TEST_F(Vfio, MapsAndUnmapsMemory) {
     VfioDmaMap no_file = map;
     no_file.address = 0x300000;
     EXPECT_EQ(ask(VfioCommand::dma_map, no_file).errnum(), 0);
-    refused(EINVAL, "overlap", VfioCommand::dma_map, map, 0u, std::vector<int>{file.get()});
+    refused(EEXIST, "overlap", VfioCommand::dma_map, map, 0u, std::vector<int>{file.get()});
   }
   served(0);
   EXPECT_EQ(open_descriptors(), before);
@@ -305,6 +419,19 @@ TEST_F(Vfio, MapsAndUnmapsMemory) {
   EXPECT_EQ(memory.map(0x100000, 1), nullptr);
   EXPECT_EQ(ask(VfioCommand::dma_unmap, VfioDmaUnmap{24, 0, 0x300000, 0x2000}).errnum(), 0) << "of no file";
   EXPECT_EQ(ask(VfioCommand::dma_unmap, VfioDmaUnmap{24, VFIO_DMA_UNMAP_FLAG_ALL, 0, 0}).errnum(), 0);
+}
+
+TEST_F(Vfio, MissesNoDescriptorThatCannotBeOpened) {
+  connect();
+  const FileDescriptor file = memory_file(1 << 20);
+  const VfioDmaMap map{32, VFIO_DMA_MAP_FLAG_READ | VFIO_DMA_MAP_FLAG_WRITE, 0, 0, 0x1000};
+  client->send(VfioCommand::dma_map, map, 0u, std::vector<int>{file.get()});
+  rlimit before;
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
+  const rlimit none{0, before.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &none), 0);
+  ended("more than can be opened here");
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
 }
 
 class VfioVectors : public Vfio {
@@ -367,6 +494,29 @@ TEST_F(VfioVectors, ThatAreNoneAreRefused) {
       << "INTA#, which is never raised";
 }
 
+TEST_F(VfioVectors, AreNoPipes) {
+  connect();
+  int ends[2];
+  ASSERT_EQ(pipe2(ends, O_CLOEXEC), 0);
+  const FileDescriptor reader(ends[0]), writer(ends[1]), file = memory_file(4096);
+  for (const int fd : {writer.get(), file.get()}) {
+    refused(EINVAL, "vector 1 is no eventfd", VfioCommand::device_set_irqs, set(eventfd_set, 0, 2), 0u,
+            std::vector<int>{a.get(), fd});
+  }
+  EXPECT_FALSE(interrupts.signal(0)) << "all or none";
+}
+
+TEST_F(VfioVectors, NeverBlock) {
+  connect();
+  const FileDescriptor blocking(eventfd(0, EFD_CLOEXEC));
+  ASSERT_EQ(eventfd_write(blocking.get(), ~std::uint64_t{1}), 0);
+  ask(VfioCommand::device_set_irqs, set(eventfd_set, 0, 1), 0u, std::vector<int>{blocking.get()});
+  EXPECT_TRUE(interrupts.signal(0)) << "a full counter has been signalled";
+  EXPECT_EQ(signalled(blocking), ~std::uint64_t{1});
+  EXPECT_TRUE(interrupts.signal(0));
+  EXPECT_EQ(signalled(blocking), 1u);
+}
+
 TEST_F(VfioVectors, AreRaisedWithoutATable) {
   connect();
   ask(VfioCommand::device_set_irqs, set(eventfd_set, 0, 1), 0u, std::vector<int>{a.get()});
@@ -388,7 +538,9 @@ TEST_F(Vfio, ADeviceResetIsAnswered) {
 
 TEST_F(Vfio, RefusesWhatItDoesNotKnow) {
   connect();
-  for (const auto command : {VfioCommand::device_get_region_io_fds, VfioCommand::dirty_pages})
+  for (const auto command :
+       {VfioCommand::device_get_region_io_fds, VfioCommand::dirty_pages, VfioCommand::device_feature,
+        VfioCommand::mig_data_read, VfioCommand::mig_data_write})
     refused(ENOTSUP, "not supported", command);
   for (const auto command : {VfioCommand::dma_read, VfioCommand::dma_write, VfioCommand{0}, VfioCommand{999}})
     refused(EINVAL, "no such request", command);
