@@ -80,6 +80,12 @@ Result<bool> MessageStream::fill(std::size_t bytes) noexcept {
 
 Result<std::optional<MessageStream::Message>> MessageStream::next() noexcept {
   if (handed_out_ != 0) drop();
+  if (unsent_at_ != unsent_) {
+    auto sent = put(std::span(rest_).first(unsent_).subspan(unsent_at_));
+    if (!sent) return fail(sent.error());
+    unsent_at_ += *sent;
+    if (unsent_at_ != unsent_) return std::nullopt;
+  }
   auto whole = fill(format_.header);
   if (!whole) return fail(whole.error());
   if (!*whole) return std::nullopt;
@@ -97,31 +103,29 @@ Result<std::optional<MessageStream::Message>> MessageStream::next() noexcept {
                  std::span(descriptors_).first(descriptors_at_ < at_ + handed_out_ ? descriptor_count_ : 0)};
 }
 
-Result<> MessageStream::send(std::span<const std::byte> answer, int descriptor) noexcept {
-  while (!answer.empty()) {
-    iovec part{const_cast<std::byte*>(answer.data()), answer.size()};
-    msghdr header{};
-    header.msg_iov = &part;
-    header.msg_iovlen = 1;
-    alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> control{};
-    if (descriptor >= 0) {
-      header.msg_control = control.data();
-      header.msg_controllen = control.size();
-      cmsghdr* const c = CMSG_FIRSTHDR(&header);
-      c->cmsg_level = SOL_SOCKET;
-      c->cmsg_type = SCM_RIGHTS;
-      c->cmsg_len = CMSG_LEN(sizeof(int));
-      std::memcpy(CMSG_DATA(c), &descriptor, sizeof(int));
-    }
-    const ssize_t sent = sendmsg(socket_.get(), &header, MSG_NOSIGNAL | MSG_DONTWAIT);
+/// @return bytes that found room
+Result<std::size_t> MessageStream::put(std::span<const std::byte> bytes) noexcept {
+  std::size_t done = 0;
+  while (done < bytes.size()) {
+    const auto left = bytes.subspan(done);
+    const ssize_t sent = ::send(socket_.get(), left.data(), left.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
     if (sent < 0) {
       if (errno == EINTR) continue;
-      if (errno == EAGAIN) return fail(EPROTO, "QEMU asks on and takes no answers");
+      if (errno == EAGAIN) break;
       return fail(errno == ECONNRESET ? EPIPE : errno, "answering QEMU: %s", std::strerror(errno));
     }
-    answer = answer.subspan(static_cast<std::size_t>(sent));
-    descriptor = -1;
+    done += static_cast<std::size_t>(sent);
   }
+  return done;
+}
+
+Result<> MessageStream::send(std::span<const std::byte> answer) noexcept {
+  auto sent = put(answer);
+  if (!sent) return fail(sent.error());
+  const auto rest = answer.subspan(*sent);
+  std::copy(rest.begin(), rest.end(), rest_.begin());
+  unsent_at_ = 0;
+  unsent_ = rest.size();
   return {};
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <poll.h>
 #include <sys/socket.h>
 
 #include <array>
@@ -23,11 +24,12 @@ struct MessageFormat {
 };
 
 /// Our end of the stream socket to QEMU: whole messages in, whole answers out, whatever they say. What comes
-/// is not trusted.
+/// is not trusted. While there is no room for an answer, no message is taken.
 class MessageStream {
  public:
   static constexpr std::size_t capacity = 16384;
   static constexpr unsigned most_descriptors = 16;
+  static constexpr std::size_t largest_answer = 8192;
 
   struct Message {
     std::span<const std::byte> bytes;  ///< valid until the next message is asked for
@@ -42,16 +44,20 @@ class MessageStream {
   MessageStream& operator=(const MessageStream&) = delete;
 
   int fd() const noexcept { return socket_.get(); }
+  /// What to wait for.
+  short events() const noexcept { return unsent_ == unsent_at_ ? POLLIN : POLLOUT; }
 
-  /// The next message, nothing while it has not come whole. Never blocks.
+  /// The next message, nothing while it has not come whole, or the last answer has not gone whole. Never
+  /// blocks.
   /// @return EPIPE: QEMU is gone; EPROTO: what came is no message, the connection is of no more use
   Result<std::optional<Message>> next() noexcept;
-  /// Sends one answer whole. Never blocks. @param descriptor goes with it, unless -1
-  /// @return EPIPE: QEMU is gone; EPROTO: it takes no answers
-  Result<> send(std::span<const std::byte> answer, int descriptor = -1) noexcept;
+  /// Sends the answer to the message, at most one. Never blocks: what finds no room goes later.
+  /// @param answer has at most largest_answer bytes. @return EPIPE: QEMU is gone
+  Result<> send(std::span<const std::byte> answer) noexcept;
 
  private:
   void drop() noexcept;
+  Result<std::size_t> put(std::span<const std::byte> bytes) noexcept;
   Result<bool> fill(std::size_t bytes) noexcept;
   Result<> take_descriptors(const msghdr& header) noexcept;
   void close_descriptors() noexcept;
@@ -64,7 +70,10 @@ class MessageStream {
   std::size_t handed_out_ = 0;  ///< bytes of the message that was
   std::array<int, most_descriptors> descriptors_;
   std::size_t descriptor_count_ = 0;
-  std::size_t descriptors_at_ = 0;  ///< in buffer_: a byte of the message that they came with
+  std::size_t descriptors_at_ = 0;              ///< in buffer_: a byte of the message that they came with
+  std::array<std::byte, largest_answer> rest_;  ///< of an answer that found no room
+  std::size_t unsent_ = 0;                      ///< in rest_: its end
+  std::size_t unsent_at_ = 0;                   ///< in rest_: what goes next
 };
 
 }  // namespace chime::serve

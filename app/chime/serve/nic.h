@@ -52,6 +52,7 @@ class Nic {
 
   const std::string& name() const noexcept { return options_.name; }
   int fd() const noexcept { return device_ ? device_->fd() : -1; }
+  short events() const noexcept { return device_ ? device_->events() : short{0}; }
   /// Readable when frames have arrived; -1 for wires that have to be asked.
   int wire_descriptor() const noexcept { return wire_->descriptor(); }
   bool connected() const noexcept { return device_ != nullptr; }

@@ -25,6 +25,7 @@ class ProxyConnection {
   explicit ProxyConnection(FileDescriptor socket) noexcept;
 
   int fd() const noexcept { return stream_.fd(); }
+  short events() const noexcept { return stream_.events(); }
 
   /// As MessageStream::next.
   Result<std::optional<Message>> next() noexcept;

@@ -18,6 +18,7 @@ class ProxyDevice final : public Transport {
       : connection_(std::move(socket)), function_(function), memory_(memory) {}
 
   int fd() const noexcept override { return connection_.fd(); }
+  short events() const noexcept override { return connection_.events(); }
   Result<unsigned> serve() noexcept override;
 
  private:

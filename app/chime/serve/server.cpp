@@ -87,7 +87,7 @@ void Server::wait() {
   std::vector<pollfd> wanted;
   for (const auto& nic : nics_) {
     if (!nic->connected()) continue;
-    wanted.push_back({nic->fd(), POLLIN, 0});
+    wanted.push_back({nic->fd(), nic->events(), 0});
     if (const int wire = nic->wire_descriptor(); wire >= 0) wanted.push_back({wire, POLLIN, 0});
   }
   const std::size_t controls = wanted.size();

@@ -12,8 +12,9 @@ class Transport {
   static constexpr unsigned most = 64;
 
   virtual ~Transport() = default;
-  /// Readable when there is something to serve.
+  /// Ready for these events of poll(2) when there is something to serve.
   virtual int fd() const noexcept = 0;
+  virtual short events() const noexcept = 0;
   /// Serves what has come, at most so many messages; never blocks.
   /// @return messages served; EPIPE: QEMU is gone; anything else: what came makes no sense, and the
   /// connection is of no more use

@@ -25,6 +25,7 @@ static_assert(format.largest <= MessageStream::capacity &&
 constexpr char capabilities[] =
     R"({"capabilities":{"max_msg_fds":16,"max_data_xfer_size":4096,"max_dma_maps":64,"write_multiple":true}})";
 static_assert(vfio_descriptors == 16 && GuestMemory::most_pieces == 64);
+static_assert(vfio_largest <= MessageStream::largest_answer);
 
 constexpr std::uint64_t config_size = model::pci::ConfigSpace::size;
 /// Of PCI Express. The extended part is no part of the region, and empty: Cloud Hypervisor looks for

@@ -37,6 +37,7 @@ class VfioDevice final : public Transport {
         diagnostics_(diagnostics) {}
 
   int fd() const noexcept override { return stream_ ? stream_->fd() : listener_.fd(); }
+  short events() const noexcept override { return stream_ ? stream_->events() : short{POLLIN}; }
   Result<unsigned> serve() noexcept override;
 
  private:
