@@ -9,6 +9,8 @@ import re
 import shutil
 import subprocess
 
+from . import command
+
 
 class KernelError(Exception):
     pass
@@ -80,12 +82,7 @@ def _gzip(data: bytes) -> bytes:
 
 
 def _run(words: list, **options) -> None:
-    try:
-        done = subprocess.run(words, capture_output=True, text=True, check=False, **options)
-    except OSError as error:
-        raise KernelError(f"{words[0]}: {error.strerror}; devtools/install-packages guest installs it") from error
-    if done.returncode != 0:
-        raise KernelError(f"{' '.join(map(str, words))}: {done.stderr.strip()}")
+    command.run(words, KernelError, "devtools/install-packages guest installs it", **options)
 
 
 def fetch(cache: pathlib.Path, say) -> Kernel:

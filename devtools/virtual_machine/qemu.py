@@ -7,6 +7,8 @@ import pathlib
 import shutil
 import subprocess
 
+from . import command
+
 # The release whose QEMU has vfio-user-pci (10.1 and later).
 NEWER = "forky"
 
@@ -64,12 +66,7 @@ def _apt(folder: pathlib.Path, *words: str) -> None:
 
 
 def _run(words: list, **options) -> None:
-    try:
-        done = subprocess.run(words, capture_output=True, text=True, check=False, **options)
-    except OSError as error:
-        raise QemuError(f"{words[0]}: {error.strerror}; --qemu newer needs it") from error
-    if done.returncode != 0:
-        raise QemuError(f"{' '.join(map(str, words))} for QEMU of {NEWER}: {done.stderr.strip()}")
+    command.run(words, QemuError, "--qemu newer needs it", **options)
 
 
 def newer(cache: pathlib.Path, say) -> Qemu:

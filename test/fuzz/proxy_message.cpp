@@ -136,14 +136,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   serve::ProxyDevice device(FileDescriptor(ends[0]), **function, guest);
   Qemu qemu(FileDescriptor(ends[1]), memory);
   qemu.bring_up();
-  for (Input input(data, size); !input.empty();) {
-    qemu.operate(input);
-    const auto served = device.serve();
-    (*function)->step();
-    qemu.take_answers();
-    if (served) continue;
-    fuzz::want(*served.error().text);
-    break;
-  }
+  Input input(data, size);
+  fuzz::operate(qemu, device, **function, input);
   return 0;
 }

@@ -102,4 +102,18 @@ class QemuEnd {
   FileDescriptor socket_;
 };
 
+/// Lets QEMU do all that the input says, and the device serve it, until the connection ends with a reason.
+template <class Qemu, class Device, class Function>
+void operate(Qemu& qemu, Device& device, Function& function, Input& input) noexcept {
+  while (!input.empty()) {
+    qemu.operate(input);
+    const auto served = device.serve();
+    function.step();
+    qemu.take_answers();
+    if (served) continue;
+    want(*served.error().text);
+    return;
+  }
+}
+
 }  // namespace chime::fuzz

@@ -147,14 +147,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   Qemu qemu(connect_to(path), memory);
   Input input(data, size);
   if (!(input.u8() & 1)) qemu.bring_up();
-  while (!input.empty()) {
-    qemu.operate(input);
-    const auto served = device.serve();
-    (*function)->step();
-    qemu.take_answers();
-    if (served) continue;
-    fuzz::want(*served.error().text);
-    break;
-  }
+  fuzz::operate(qemu, device, **function, input);
   return 0;
 }
