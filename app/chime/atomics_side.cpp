@@ -12,6 +12,8 @@
 #include <chrono>
 #include <cstring>
 
+#include "end_eal.h"
+
 namespace chime::app {
 namespace {
 
@@ -54,14 +56,7 @@ Eal::Eal(const std::vector<std::string>& devices, const std::vector<std::string>
 }
 
 Eal::~Eal() {
-  // Before their wires, which may be older.
-  for (std::uint16_t port = 0; port < RTE_MAX_ETHPORTS; ++port) {
-    rte_eth_dev_info info;
-    if (rte_eth_dev_is_valid_port(port) && rte_eth_dev_info_get(port, &info) == 0 &&
-        std::string_view(info.driver_name) == "net_chime")
-      rte_eth_dev_close(port);
-  }
-  rte_eal_cleanup();
+  end_eal();
 }
 
 void idle() {

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "../end_eal.h"
 #include "../subcommands.h"
 #include "server.h"
 
@@ -60,7 +61,7 @@ int run(const ServeOptions& options) {
       std::fprintf(stderr, "chime serve: %s\n", server.error().text);
     }
   }
-  rte_eal_cleanup();
+  end_eal();
   return status;
 }
 
