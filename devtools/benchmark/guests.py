@@ -84,7 +84,14 @@ def posting(stack: contextlib.ExitStack, build: str, results: str) -> list[Figur
     kernel, emulator = tools(build)
     session, _ = sessions.boot(stack, pathlib.Path(build), kernel, folder, SOURCE, [Card("net0", wire="loop")],
                                emulator=emulator)
-    session.run("set -e; modprobe mlx5_ib; modprobe ib_uverbs; ip link set eth0 up")
+    session.run("""
+        set -e
+        modprobe mlx5_ib; modprobe ib_uverbs; ip link set eth0 up
+        for i in $(seq 100); do
+          ip -6 addr show dev eth0 | grep -q 'inet6 fe80' && ! ip -6 addr show dev eth0 | grep -q tentative && exit 0
+          sleep 0.1
+        done
+        exit 1""")
     theirs = json.loads(session.run(f"{build}/test/bench/verbs_posting_cost"))["cases"]
     ours = [case for case in programs.run(build, results, "posting_cost")["cases"] if case["local"]]
     figures = []
