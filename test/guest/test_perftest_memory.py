@@ -23,7 +23,10 @@ def guest(boot, build):
           cd /sys/class/infiniband/$device/ports/1 || exit
           for i in $(seq 100); do grep -q fe80: gids/0 && grep -q ACTIVE state && continue 2; sleep 0.1; done
           exit 1
-        done""")
+        done
+        # A tentative address has a GID, and no route yet.
+        for i in $(seq 100); do ip -6 addr show tentative | grep -q inet6 || exit 0; sleep 0.1; done
+        exit 1""")
     return made
 
 
